@@ -1,0 +1,77 @@
+"""studies/ID/study.jsonl: the append-only truth of one study.
+
+Each line is one finished step: its kind, its key, its data. A step is written and fsynced when it ends, and a torn
+last line is dropped on reading; so `--resume` is nothing but running the same study again over this file: a step
+whose key is already here is not run a second time (decision rule 10: a changed key never hits).
+"""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from paretoken.errors import CaptureError
+
+SCHEMA = 1
+STUDY_FILE = "study.jsonl"
+RESULT_FILE = "result.json"
+REPORT_FILE = "report.html"
+
+
+class StudyFile:
+    """The steps of one study. `once` runs a step unless it is already done."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._path = folder / STUDY_FILE
+        self._steps: dict[tuple[str, str], dict[str, Any]] = {}
+        if self._path.exists():
+            self._load()
+
+    @property
+    def id(self) -> str:
+        return self.folder.name
+
+    def done(self, kind: str, key: str) -> dict[str, Any] | None:
+        return self._steps.get((kind, key))
+
+    def of_kind(self, kind: str) -> list[dict[str, Any]]:
+        """The data of all steps of a kind, in the order in which they ended."""
+        return [data for (k, _), data in self._steps.items() if k == kind]
+
+    def once(self, kind: str, key: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """The stored data of this step, or else `make()`'s, stored before it is returned."""
+        known = self.done(kind, key)
+        if known is not None:
+            return known
+        data = make()
+        self.append(kind, key, data)
+        return data
+
+    def append(self, kind: str, key: str, data: dict[str, Any]) -> None:
+        line = json.dumps({"schema": SCHEMA, "kind": kind, "key": key, "data": data}, allow_nan=False)
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        self._steps[(kind, key)] = data
+
+    def _load(self) -> None:
+        raw = self._path.read_bytes()
+        whole, _, torn = raw.rpartition(b"\n")
+        if torn:
+            # The process died while it wrote this line; the step was not finished. Cut it, so that the next append
+            # starts on a line of its own.
+            with self._path.open("r+b") as file:
+                file.truncate(len(whole) + 1 if whole else 0)
+        for number, line in enumerate(whole.splitlines(), start=1):
+            try:
+                step = json.loads(line)
+                schema, kind, key, data = step["schema"], step["kind"], step["key"], step["data"]
+            except (ValueError, TypeError, KeyError) as error:
+                raise CaptureError(f"'{self._path}' line {number} is not a step of a study; remove that line") from error
+            if schema != SCHEMA or not isinstance(data, dict):
+                raise CaptureError(f"'{self._path}' line {number} has schema {schema!r}; this version reads {SCHEMA}")
+            self._steps[(str(kind), str(key))] = data

@@ -1,0 +1,103 @@
+"""What a study will do and how long it takes, said before it starts.
+
+Pure arithmetic over two measured numbers (one stream's wait per token and prefill) and the counts of decision rule 5.
+The number of requests in the finals is never cut below what a two-sided p95 interval needs; what shrinks when time is
+short is the number of behaviour positions, and that is said.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+MIN_FINAL_REQUESTS = 72  # below, the upper end of a p95 interval does not exist (docs/definitions.md)
+FINAL_BLOCKS = 6
+SCREEN_POSITIONS = 256
+FINAL_POSITIONS = 2048
+FEWEST_FINAL_POSITIONS = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """What one request costs here, from the first look at the untouched model and the quota's core count."""
+
+    token_s: float  # TPOT of one stream
+    prefill_s: float  # TTFT of one cold request
+    start_s: float  # engine start to ready
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    name: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    budget_s: float
+    steps: tuple[Step, ...]
+    blocks: int
+    requests_per_block: int
+    screen_requests: int
+    screen_positions: int
+    final_positions: int
+
+    @property
+    def total_s(self) -> float:
+        return sum(step.seconds for step in self.steps)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "budget_s": self.budget_s,
+            "steps": [{"name": step.name, "minutes": round(step.seconds / 60, 2)} for step in self.steps],
+            "blocks": self.blocks,
+            "requests_per_block": self.requests_per_block,
+            "screen_requests": self.screen_requests,
+            "screen_positions": self.screen_positions,
+            "final_positions": self.final_positions,
+        }
+
+
+def block_requests(streams: int) -> int:
+    """Requests in one block: whole waves of all streams, at least two, and enough for p95 over all blocks."""
+    needed = -(-MIN_FINAL_REQUESTS // FINAL_BLOCKS)
+    waves = max(2, -(-needed // streams))
+    return waves * streams
+
+
+def run_seconds(requests: int, streams: int, output_tokens: int, pace: Pace) -> float:
+    """One run: start, warm-up (one short request a stream), then the requests at one stream's token rate.
+
+    Batching makes it faster; that it may not is the honest assumption before anything was measured.
+    """
+    warm_up = streams * pace.prefill_s * 0.6
+    return pace.start_s + warm_up + requests * (output_tokens * pace.token_s + 0.15 * pace.prefill_s)
+
+
+def make_plan(
+    *, budget_s: float, streams: int, output_tokens: int, new_models: int, candidates: int, pace: Pace
+) -> Plan:
+    """The plan for this budget. Finals are three candidates (baseline, hand setting, finalist)."""
+    screen_requests = max(streams, 8) if streams == 1 else 2 * streams
+    per_block = block_requests(streams)
+    finals_s = 3 * FINAL_BLOCKS * run_seconds(per_block, streams, output_tokens, pace)
+    position_s = pace.prefill_s / 150 * 1.2  # the workload's prompts have about 150 tokens
+    fixed = [
+        Step(f"make {new_models} models of other number types", 6.0 * new_models),
+        Step(
+            f"screen the behaviour of {new_models} models on {SCREEN_POSITIONS} positions",
+            new_models * (1.5 + 2 * SCREEN_POSITIONS * position_s),
+        ),
+        Step(
+            f"screen the speed of {candidates} candidates, {screen_requests} requests each",
+            candidates * run_seconds(screen_requests, streams, output_tokens, pace),
+        ),
+        Step(f"finals: 3 candidates, {FINAL_BLOCKS} interleaved blocks of {per_block} requests", finals_s),
+    ]
+    # Floors cost about as much again as the comparison itself.
+    verify_s = 5 * FINAL_POSITIONS * position_s
+    left_s = budget_s - sum(step.seconds for step in fixed)
+    positions = FINAL_POSITIONS
+    if left_s < verify_s:
+        positions = max(FEWEST_FINAL_POSITIONS, int(FINAL_POSITIONS * max(left_s, 0.0) / verify_s) // 256 * 256)
+    verify = Step(f"verify the finalist's behaviour on {positions} positions", verify_s * positions / FINAL_POSITIONS)
+    steps = (*fixed[:3], verify, fixed[3])
+    return Plan(budget_s, steps, FINAL_BLOCKS, per_block, screen_requests, SCREEN_POSITIONS, positions)
