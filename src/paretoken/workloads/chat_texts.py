@@ -212,9 +212,9 @@ HOBBY = Field(
 WRITING = Field(
     subjects=_listed(
         "Haiku|Limericks|Obituaries|Toasts|Sonnets|Screenplays|Villains|Metaphors|Dialogue|Essays|Speeches|Blurbs|"
-        "Fables|Cover letters|Satire|Memoirs|Plot twists|Captions|Ballads|Riddles|Footnotes|Prologues|Lullabies|Slogans|"
-        "Reviews|Legends|Diaries|Monologues|Puns|Translations|Apologies|Invitations|Synopses|Epigraphs|Eulogies|"
-        "Thrillers|Headlines|Postcards|Idioms|Manifestos"
+        "Fables|Cover letters|Satire|Memoirs|Plot twists|Captions|Ballads|Riddles|Footnotes|Prologues|Lullabies|"
+        "Slogans|Reviews|Legends|Diaries|Monologues|Puns|Translations|Apologies|Invitations|Synopses|Epigraphs|"
+        "Eulogies|Thrillers|Headlines|Postcards|Idioms|Manifestos"
     ),
     situations=(
         "My sister turns {n} and expects something from me.",
