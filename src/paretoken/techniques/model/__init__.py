@@ -1,0 +1,1 @@
+"""Techniques that may change which tokens come: each is proved by a behaviour gate."""
