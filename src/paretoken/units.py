@@ -28,7 +28,7 @@ def parse_duration_s(text: str) -> float:
 
 def show_duration(seconds: float) -> str:
     """0.0042 → '4.2 ms', 3.1 → '3.1 s', 312 → '5 min 12 s'."""
-    if seconds < 1:
+    if seconds < 0.9995:  # what three digits would round to 1000 ms is said in seconds
         return f"{seconds * MS_PER_S:.3g} ms"
     if seconds < 120:
         return f"{seconds:.3g} s"

@@ -1,0 +1,192 @@
+"""A study's result document (studies/ID/result.json) as the questions a report asks of it.
+
+Enters the JSON as it is, perhaps from another version or hand; each question has an answer or None. Refuses to judge:
+verdicts are read, never made.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from paretoken.core.doubt import DOUBTS
+from paretoken.report.figures import Figure, mapping, number, numbers, plain, quantile, rows, scalar
+
+BASELINE, HAND, RECOMMENDED, REFUSED, OTHER = "baseline", "hand", "recommended", "refused", "other"
+RATE, FIRST_WORD, PER_TOKEN = "output_tok_s", "ttft_from_due_ms", "tpot_ms"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    result: Mapping[str, Any]
+
+    # Who is who
+
+    @property
+    def study(self) -> str:
+        return plain(self.result.get("study") or "")
+
+    @property
+    def baseline(self) -> str:
+        return self._label("baseline") or "the baseline"
+
+    @property
+    def hand(self) -> str | None:
+        return self._label("hand_setting")
+
+    @property
+    def recommended(self) -> str | None:
+        return self._label("recommended")
+
+    def role(self, label: str) -> str:
+        """One role a label: recommended stands before hand setting, hand setting before baseline."""
+        if label == self.recommended:
+            return RECOMMENDED
+        if label == self.baseline:
+            return BASELINE
+        if label == self.hand:
+            return HAND
+        return REFUSED if label in self.refused_labels else OTHER
+
+    @property
+    def refused(self) -> list[Mapping[str, Any]]:
+        return rows(self.result.get("refused"))
+
+    @property
+    def refused_labels(self) -> list[str]:
+        return [plain(item.get("label")) for item in self.refused]
+
+    @property
+    def finalists(self) -> list[str]:
+        """The labels to show side by side: baseline, hand setting, recommended, without repeats."""
+        wanted = [self.baseline, self.hand, self.recommended]
+        return list(dict.fromkeys(label for label in wanted if label))
+
+    # What was measured
+
+    def metrics(self, label: str) -> Mapping[str, Any]:
+        """The finals' pooled metrics of a label, else what baseline, hand_setting or recommended carry."""
+        finals = mapping(self.finals_of(label).get("metrics"))
+        if finals:
+            return finals
+        for key in ("recommended", "baseline", "hand_setting"):
+            if self._label(key) == label:
+                return mapping(mapping(self.result.get(key)).get("metrics"))
+        return {}
+
+    def finals_of(self, label: str) -> Mapping[str, Any]:
+        by_label = mapping(mapping(self.result.get("finals")).get("by_label"))
+        return next((mapping(found) for name, found in by_label.items() if plain(name) == label), {})
+
+    def samples(self, label: str, name: str) -> list[float]:
+        return numbers(mapping(self.finals_of(label).get("samples")).get(name))
+
+    def timeline_ms(self, label: str) -> list[float]:
+        return numbers(self.finals_of(label).get("timeline_ms"))
+
+    def figure(self, label: str, name: str, stat: str | None = None) -> Figure:
+        metrics = self.metrics(label)
+        return scalar(metrics, name) if stat is None else quantile(metrics, name, stat)
+
+    def tail(self, name: str) -> str:
+        """p95 where every finalist has one, else p50: statistics of two kinds are never put side by side."""
+        return "p95" if all(self.figure(label, name, "p95").known for label in self.finalists) else "p50"
+
+    def bytes_of(self, label: str) -> float | None:
+        """The size of a label's model file: from its candidate, else from the frontier."""
+        for holder in self._holders():
+            candidate = mapping(holder.get("candidate"))
+            if plain(holder.get("label") or candidate.get("label") or "") == label:
+                size = number(mapping(candidate.get("model")).get("bytes")) or number(holder.get("bytes"))
+                if size:
+                    return size
+        return None
+
+    def weights_of(self, label: str) -> str | None:
+        """The fingerprint of a label's weights."""
+        for holder in self._holders():
+            candidate = mapping(holder.get("candidate"))
+            if plain(holder.get("label") or candidate.get("label") or "") == label:
+                found = mapping(candidate.get("model")).get("fingerprint")
+                if isinstance(found, str) and found:
+                    return found
+        return None
+
+    # What was judged
+
+    def effect(self, side: str, metric: str) -> "Verdict":
+        """`side` is vs_baseline or vs_hand_setting."""
+        for item in rows(mapping(self.result.get("verdicts")).get(side)):
+            if item.get("metric") == metric:
+                needed = number(item.get("blocks_to_settle"))
+                return Verdict(
+                    word=plain(item.get("verdict") or "unknown"),
+                    ratio=scalar(item, "ratio"),
+                    margin=number(item.get("margin")),
+                    blocks=int(number(item.get("blocks")) or 0),
+                    blocks_to_settle=None if needed is None else int(needed),
+                    reason=plain(item["reason"]) if item.get("reason") else None,
+                )
+        return Verdict(word="unknown", ratio=Figure(), reason="it was not compared")
+
+    @property
+    def behaviour(self) -> Mapping[str, Any]:
+        return mapping(mapping(self.result.get("verdicts")).get("behaviour"))
+
+    @property
+    def intact(self) -> str | None:
+        found = mapping(mapping(self.result.get("verdicts")).get("intact")).get("verdict")
+        return plain(found) if found else None
+
+    @property
+    def margin_nat(self) -> float | None:
+        return number(mapping(mapping(self.result.get("objective")).get("behaviour")).get("margin_nat"))
+
+    @property
+    def doubts(self) -> list[Mapping[str, Any]]:
+        """What forbids a verdict first."""
+        return sorted(rows(self.result.get("doubts")), key=lambda doubt: not is_fatal(doubt))
+
+    @property
+    def fatal_doubts(self) -> list[Mapping[str, Any]]:
+        return [doubt for doubt in self.doubts if is_fatal(doubt)]
+
+    # What was asked
+
+    @property
+    def load(self) -> str:
+        load = mapping(mapping(self.result.get("objective")).get("load"))
+        streams, rate = number(load.get("concurrency")), number(load.get("rate_per_s"))
+        if streams is not None:
+            return "1 stream" if streams == 1 else f"{streams:.0f} concurrent streams"
+        return f"{rate:g} requests/s" if rate is not None else "the stated load"
+
+    @property
+    def output_tokens(self) -> int | None:
+        found = number(mapping(self.result.get("objective")).get("output_tokens"))
+        return None if found is None else int(found)
+
+    def _label(self, key: str) -> str | None:
+        found = mapping(self.result.get(key)).get("label")
+        return plain(found) if found else None
+
+    def _holders(self) -> list[Mapping[str, Any]]:
+        """Every object of the document that describes one candidate."""
+        named = [mapping(self.result.get(key)) for key in ("baseline", "hand_setting", "recommended")]
+        return [*named, *rows(self.result.get("trials")), *rows(self.result.get("frontier")), *self.refused]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """An Effect as stored (core/verdict.py)."""
+
+    word: str
+    ratio: Figure
+    margin: float | None = None
+    blocks: int = 0
+    blocks_to_settle: int | None = None
+    reason: str | None = None
+
+
+def is_fatal(doubt: Mapping[str, Any]) -> bool:
+    kind = DOUBTS.get(str(doubt.get("name")))
+    return kind is not None and kind.fatal

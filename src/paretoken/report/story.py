@@ -1,0 +1,235 @@
+"""The result of a search in sentences: one headline, and facts that the last screen and the page both state.
+
+Enters a Reading; leaves words. Each word follows a stored verdict: "faster" only where the verdict is better, never
+from two numbers that happen to differ. Where a doubt forbids a verdict there is no number in the headline.
+"""
+
+from paretoken.report.answers import answers_fact, in_short, kept_answers, refused_fact
+from paretoken.report.fact import Fact
+from paretoken.report.figures import (
+    mapping,
+    number,
+    plain,
+    scalar,
+    show_interval,
+    show_ms,
+    show_number,
+    show_rate,
+    show_times,
+    show_value,
+)
+from paretoken.report.reading import FIRST_WORD, PER_TOKEN, RATE, Reading
+from paretoken.report.words import (
+    cost_words,
+    instead_of,
+    latency_word,
+    ratio_words,
+    settle_words,
+    size_and_speed,
+    speed_word,
+)
+from paretoken.units import show_percent
+
+BETTER, HAND_IS_BEST, BASELINE_IS_BEST, UNSETTLED, NOTHING, INVALID = (
+    "better",
+    "hand_is_best",
+    "baseline_is_best",
+    "unsettled",
+    "nothing",
+    "invalid",
+)
+VS_BASELINE, VS_HAND = "vs_baseline", "vs_hand_setting"
+
+
+def ending(reading: Reading) -> str:
+    """How the search ended, as one of six words."""
+    verdict = reading.effect(VS_BASELINE, RATE).word
+    if reading.fatal_doubts or verdict == "invalid":
+        return INVALID
+    if reading.recommended is None:
+        return NOTHING
+    if reading.recommended == reading.baseline:
+        return BASELINE_IS_BEST
+    if reading.recommended == reading.hand:
+        return HAND_IS_BEST
+    return BETTER if verdict == "better" else UNSETTLED
+
+
+def headline(reading: Reading) -> str:
+    """The result in one sentence."""
+    how = ending(reading)
+    if how == INVALID:
+        return f"No verdict: {_why_invalid(reading)}."
+    if how == NOTHING:
+        return "Nothing can be recommended: no candidate was shown to be faster and to answer alike."
+    if how == BASELINE_IS_BEST:
+        nothing = "nothing" if kept_answers(reading) else "nothing that was shown to keep the answers"
+        return f"Keep the model as it is: {nothing} beat the baseline beyond the interval."
+    if how == HAND_IS_BEST:
+        nothing = "nothing" if kept_answers(reading) else "nothing that was shown to keep the answers"
+        return f"The expert's setting is the best found; {nothing} beat it beyond the interval."
+    verdict = reading.effect(VS_BASELINE, RATE)
+    if how == UNSETTLED:
+        return f"Not settled whether {reading.recommended} is faster: {ratio_words(verdict)}."
+    speed = f"{show_value(verdict.ratio, show_times)} as many tokens a second"
+    return f"{reading.recommended}: {speed}, {in_short(reading)}."
+
+
+def why(reading: Reading) -> str | None:
+    """The sentence that the study gave for its choice, also for choosing nothing."""
+    found = mapping(reading.result.get("recommended")).get("why") or reading.result.get("why")
+    return plain(found) if found else None
+
+
+def facts(reading: Reading) -> list[Fact]:
+    """Everything the last screen says between its first line and where the report lies."""
+    how = ending(reading)
+    if how == INVALID:
+        return [*_invalid_facts(reading), *_present(refused_fact(reading))]
+    found: list[Fact | None] = []
+    shown = reading.recommended
+    if shown is not None and shown != reading.baseline:
+        found += _speed_facts(reading, shown)
+        found.append(answers_fact(reading))
+        found.append(against_hand(reading))
+    else:
+        found += _as_measured(reading)
+    found += [refused_fact(reading), limit_fact(reading), wait_fact(reading), doubts_fact(reading)]
+    return _present(*found)
+
+
+def recommendation(reading: Reading) -> Fact:
+    """What to run, under which load, and how its size and speed changed."""
+    how, reason = ending(reading), why(reading)
+    if how == INVALID:
+        return Fact("No verdict", (_why_invalid(reading),))
+    if reading.recommended is None:
+        return Fact("Recommended", ("nothing", *([reason] if reason else [])))
+    clauses = [f"{reading.recommended}, at {reading.load}"]
+    if reading.output_tokens:
+        clauses[0] += f", {reading.output_tokens} tokens an answer"
+    before, after = reading.bytes_of(reading.baseline), reading.bytes_of(reading.recommended)
+    ratio = reading.effect(VS_BASELINE, RATE).ratio.value
+    if how == BETTER and before and after and ratio and before != after:
+        clauses.append(size_and_speed(ratio, after / before).partition(":")[0])
+    if how in (HAND_IS_BEST, BASELINE_IS_BEST):
+        clauses.append(headline(reading).rstrip("."))
+        clauses += [reason] if reason else []
+    return Fact("Recommended", tuple(clauses))
+
+
+def _speed_facts(reading: Reading, label: str) -> list[Fact]:
+    verdict = reading.effect(VS_BASELINE, RATE)
+    rates = instead_of(reading.figure(label, RATE), reading.figure(reading.baseline, RATE), show_rate)
+    clauses = [f"{rates}, {ratio_words(verdict)}", *settle_words(verdict)]
+    if verdict.word in ("better", "worse"):
+        clauses.append(cost_words(verdict.ratio))
+    settled = verdict.word in ("better", "worse", "same")
+    found = [Fact(speed_word(verdict).capitalize() if settled else "Speed, not settled", tuple(clauses))]
+    for head, name, metric in (
+        ("First word", FIRST_WORD, "ttft_from_due_p50_ms"),
+        ("Each next token", PER_TOKEN, "tpot_p50_ms"),
+    ):
+        stats = [(reading.figure(label, name, s), reading.figure(reading.baseline, name, s)) for s in ("p50", "p95")]
+        latency = reading.effect(VS_BASELINE, metric)
+        words = [f"after {instead_of(*stats[0])} (median): {latency_word(latency)}, {ratio_words(latency)}"]
+        if all(figure.known for figure in stats[1]):
+            words.append(f"p95 {instead_of(*stats[1])}")
+        found.append(Fact(head, tuple(words)))
+    return found
+
+
+def against_hand(reading: Reading) -> Fact | None:
+    """The recommended against what an expert would try first."""
+    if reading.hand is None or reading.hand == reading.baseline or reading.recommended == reading.hand:
+        return None
+    verdict = reading.effect(VS_HAND, RATE)
+    span = show_interval(verdict.ratio, show_times) or verdict.reason or "no interval"
+    clauses = [f"{speed_word(verdict)}, {show_value(verdict.ratio, show_times)} ({span})"]
+    first, each = (reading.effect(VS_HAND, name).ratio for name in ("ttft_from_due_p50_ms", "tpot_p50_ms"))
+    if first.known and each.known:
+        waits = (show_value(first, show_times), show_value(each, show_times))
+        clauses.append(f"first word {waits[0]} the wait, each next {waits[1]}")
+    return Fact("Against the hand setting", (*clauses, *settle_words(verdict)))
+
+
+def _as_measured(reading: Reading) -> list[Fact | None]:
+    """For endings without a change to name: what each finalist did, without a claim."""
+    found: list[Fact | None] = []
+    for label in reading.finalists:
+        rate = reading.figure(label, RATE)
+        if rate.known:
+            first, each = reading.figure(label, FIRST_WORD, "p50"), reading.figure(label, PER_TOKEN, "p50")
+            clauses = (
+                show_value(rate, show_rate),
+                f"first word after {show_value(first, show_ms)}, each next after {show_value(each, show_ms)}",
+            )
+            found.append(Fact(f"Measured, {label}", clauses))
+    return found
+
+
+def limit_fact(reading: Reading) -> Fact | None:
+    limits = mapping(reading.result.get("limits"))
+    clauses = []
+    mbu, mfu = scalar(limits, "mbu").value, scalar(limits, "mfu").value
+    bandwidth, bound = scalar(limits, "read_gb_s").value, scalar(limits, "step_bound_ms").value
+    if mbu is not None:
+        of = f" ({show_number(bandwidth)} GB/s)" if bandwidth else ""
+        clauses.append(f"{show_percent(mbu)} of the memory bandwidth{of} is used")
+    if mfu is not None:
+        clauses.append(f"{show_percent(mfu)} of its arithmetic")
+    if bound is not None:
+        clauses.append(f"no step can take less than {show_ms(bound)}")
+    return Fact("Limit", tuple(clauses)) if clauses else None
+
+
+def wait_fact(reading: Reading) -> Fact | None:
+    """The 100 ms line: how many tokens arrive within it, and what a whole answer takes."""
+    wait = mapping(reading.result.get("wait"))
+    key = "recommended" if reading.recommended and mapping(wait.get("recommended")) else "baseline"
+    found, before = mapping(wait.get(key)), mapping(wait.get("baseline"))
+    inside, inside_before = number(found.get("tokens_in_100_ms")), number(before.get("tokens_in_100_ms"))
+    if inside is None:
+        return None
+    clauses = [f"{inside:.0f} tokens arrive within it"]
+    if key == "recommended" and inside_before is not None:
+        clauses[0] += f" (before: {inside_before:.0f})"
+    measured, simple, count = (number(found.get(name)) for name in ("measured_ms", "tn_ms", "n"))
+    if measured is not None and count is not None:
+        clauses.append(f"{count:.0f} tokens take {show_ms(measured)}")
+        if simple is not None:
+            clauses[-1] += f", where t·n says {show_ms(simple)}"
+    return Fact("100 ms", tuple(clauses))
+
+
+def doubts_fact(reading: Reading) -> Fact | None:
+    if not reading.doubts:
+        return None
+    first, more = reading.doubts[0], len(reading.doubts) - 1
+    clauses = [f"{doubt_name(first)}: {plain(first.get('seen'))}"]
+    if more:
+        clauses[0] = f"{more + 1} in the report, first {clauses[0]}"
+    return Fact("Doubts", (*clauses, plain(first.get("do"))))
+
+
+def doubt_name(doubt: object) -> str:
+    return plain(mapping(doubt).get("name")).replace("_", " ")
+
+
+def _why_invalid(reading: Reading) -> str:
+    if reading.fatal_doubts:
+        return plain(reading.fatal_doubts[0].get("why"))
+    return reading.effect(VS_BASELINE, RATE).reason or "the finals were not valid"
+
+
+def _invalid_facts(reading: Reading) -> list[Fact]:
+    """When a doubt forbids a verdict no figure is shown: what was seen, and what to do."""
+    seen = [
+        Fact(f"Doubt, {doubt_name(doubt)}", (plain(doubt.get("seen")), f"do: {plain(doubt.get('do'))}"))
+        for doubt in reading.fatal_doubts[:4]
+    ]
+    return seen or [Fact("Doubt", (_why_invalid(reading),))]
+
+
+def _present(*found: Fact | None) -> list[Fact]:
+    return [fact for fact in found if fact is not None]

@@ -1,0 +1,61 @@
+"""The last screen of a search: at most twelve plain lines of at most a hundred characters.
+
+Enters a result document; leaves lines without colour or boxes, fit for a log file. Facts that do not fit in their line
+lose their last clauses, the least important first; a path or a command is never cut.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from paretoken.report.fact import Fact
+from paretoken.report.figures import plain, shorten
+from paretoken.report.reading import Reading
+from paretoken.report.story import facts, recommendation
+
+MAX_LINES = 12
+MAX_CHARS = 100
+_INDENT = "  "
+
+
+def last_screen(result: Mapping[str, Any], *, report_path: str | None = None) -> list[str]:
+    """The result of `optimize` (its JSON document) as the lines that end the command.
+
+    `report_path` is where the page lies for this user; without it the document's own, relative to the home, is shown.
+    """
+    reading = Reading(result)
+    last = _where(reading, report_path)
+    return [*lines_of([recommendation(reading), *facts(reading)], MAX_LINES - len(last)), *last]
+
+
+def _where(reading: Reading, report_path: str | None) -> list[str]:
+    """Where the report lies, and how to serve what was recommended. Both are for copying: whole, whatever the width."""
+    path, serve = report_path or plain(reading.result.get("report") or ""), plain(reading.result.get("serve") or "")
+    lines = [f"Report: {path}"] if path else []
+    if serve and reading.recommended is not None:
+        lines.append(f"Serve it: {serve}")
+    return lines
+
+
+def lines_of(found: Sequence[Fact], room: int) -> list[str]:
+    """One line a fact; lines that are left over carry what did not fit, for the first facts first."""
+    shown = found[:room]
+    spare = room - len(shown)
+    lines: list[str] = []
+    for fact in shown:
+        line, rest = _fill(f"{fact.head}: ", fact.clauses)
+        lines.append(line)
+        if rest and spare > 0:
+            lines.append(_fill(_INDENT, rest)[0])
+            spare -= 1
+    return lines
+
+
+def _fill(start: str, clauses: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """As many whole clauses as fit into one line, and those that did not; the first is cut rather than left out."""
+    line = shorten(start + clauses[0], MAX_CHARS)
+    for used, clause in enumerate(clauses[1:], start=1):
+        longer = f"{line}; {clause}"
+        if len(longer) > MAX_CHARS:
+            return line, clauses[used:]
+        line = longer
+    return line, ()
