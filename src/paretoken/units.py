@@ -13,6 +13,11 @@ def ms(seconds: float | None) -> float | None:
     return None if seconds is None else round(seconds * MS_PER_S, 6)
 
 
+def from_ms(milliseconds: float | None) -> float | None:
+    """Milliseconds as `ms` wrote them → the same seconds. None stays None."""
+    return None if milliseconds is None else round(milliseconds / MS_PER_S, 9)
+
+
 _DURATION = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|min|h)?\s*$")
 _SECONDS_IN = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, None: 1.0}
 

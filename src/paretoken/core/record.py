@@ -18,6 +18,8 @@ ERROR_CLASSES = (
     "refused",
     "reset",
     "throttled",
+    "cancelled",
+    "lost",
 )
 
 
@@ -73,8 +75,9 @@ class Reply:
 
     @property
     def itl_per_token_s(self) -> tuple[float, ...] | None:
-        """Gap/k repeated k times, the first chunk's tokens left out; None unless every chunk's count is known."""
-        if self.chunk_tokens is None:
+        """Gap/k repeated k times, the first chunk's tokens left out; None unless every chunk's count is known (and
+        none is 0: a chunk cut inside a token has no time per token)."""
+        if self.chunk_tokens is None or 0 in self.chunk_tokens[1:]:
             return None
         gaps = zip(self.itl_s, self.chunk_tokens[1:], strict=True)
         return tuple(gap / k for gap, k in gaps for _ in range(k))
