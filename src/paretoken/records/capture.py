@@ -1,0 +1,200 @@
+"""The capture file: what was sent and received, in frames, appended while the run goes on.
+
+An 8-byte magic with the version, then frames of little-endian (u32 request, u8 kind, u64 t_ns, u32 length) and that
+many bytes. Stamps are CLOCK_REALTIME, because the kernel's receive stamps are. A torn last frame is dropped: the writer
+was killed. A closed run's capture is the same bytes through zlib. What the bytes mean is read.py's business.
+"""
+
+import os
+import struct
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from paretoken.errors import CaptureError
+from paretoken.records.files import opened
+from paretoken.units import NS_PER_S
+
+MAGIC = b"PTKCAP\x00\x01"
+RAW_NAME = "capture.bin"
+COMPRESSED_NAME = "capture.bin.z"
+
+STARTED = 1  # the first connect call, or the first byte on an open connection
+CONNECTED = 2  # absent when the connection was reused
+SENT = 3  # the first byte of the request was handed to the socket
+READ = 4  # receive stamp and raw bytes of one read, HTTP framing included
+END = 5  # how it ended, after a colon an optional reason: b"refused: no such host"
+DUE = 6  # the loop fixed the moment when the request was due
+RUN = 7  # JSON about the run; may come several times, later keys win
+READ_LENGTH = 8  # a read whose bytes were not kept: their number as u32
+KINDS = (STARTED, CONNECTED, SENT, READ, END, DUE, RUN, READ_LENGTH)
+
+NO_REQUEST = 0xFFFFFFFF  # the request id of a RUN frame
+
+FRAME_LIMIT = 64 * 1024 * 1024  # no read is near this: a longer frame is a broken file
+TOTAL_LIMIT = 4 * 1024**3  # of a decompressed capture: a small file must not become an endless one
+_SPILL_BYTES = 1024 * 1024
+_STEP_BYTES = 1024 * 1024
+_ZLIB_START = b"\x78"
+_HEADER = struct.Struct("<IBQI")
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    request_id: int
+    kind: int
+    t_ns: int
+    data: bytes
+
+
+class CaptureWriter:
+    """Appends frames to a new file. Buffered: they reach the disk by the mebibyte, on `flush` and on `close`."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+        except OSError as error:
+            raise CaptureError(f"the capture {path} cannot be written: {error.strerror}") from error
+        self._file = os.fdopen(descriptor, "wb", buffering=0)
+        self._file.write(MAGIC)
+        self._parts: list[bytes] = []
+        self._pending = 0
+
+    def append(self, kind: int, request_id: int, t_ns: int, data: bytes = b"") -> None:
+        self._parts.append(_HEADER.pack(request_id, kind, t_ns, len(data)))
+        self._parts.append(data)
+        self._pending += _HEADER.size + len(data)
+        if self._pending >= _SPILL_BYTES:
+            self.flush()
+
+    def append_run(self, t_ns: int, **facts: Any) -> None:
+        """A RUN frame. RunStamp names the facts that are read again; any others are kept beside them."""
+        self.append(RUN, NO_REQUEST, t_ns, msgspec.json.encode(facts))
+
+    def flush(self) -> None:
+        pending = memoryview(b"".join(self._parts))
+        self._parts.clear()
+        self._pending = 0
+        while pending:
+            pending = pending[self._file.write(pending) :]
+
+    def close(self) -> None:
+        if not self._file.closed:
+            try:
+                self.flush()
+            finally:
+                self._file.close()
+
+    def __enter__(self) -> "CaptureWriter":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def read_capture(path: Path) -> Iterator[Frame]:
+    """The frames of a capture, raw or compressed, one at a time. Raises CaptureError where it is none, or broken."""
+    with opened(path) as file:
+        compressed = file.read(1) == _ZLIB_START
+        file.seek(0)
+        blocks = iter(lambda: file.read(_STEP_BYTES), b"")
+        source = _Source(_inflated(path, blocks) if compressed else blocks)
+        if source.take(len(MAGIC)) != MAGIC:
+            raise CaptureError(f"{path} is not a capture of this version")
+        while (header := source.take(_HEADER.size)) is not None:
+            request_id, kind, t_ns, length = _HEADER.unpack(header)
+            if kind not in KINDS or length > FRAME_LIMIT:
+                raise CaptureError(f"the capture {path} is broken before byte {source.taken}; its run must be repeated")
+            data = source.take(length)
+            if data is None:
+                return  # torn: the writer was killed
+            yield Frame(request_id, kind, t_ns, data)
+
+
+@dataclass(frozen=True, slots=True)
+class RunStamp:
+    """What the RUN frames say. `*_zero_ns` and `*_ended_ns` are the same two moments on the real and the monotonic
+    clock: if the spans differ, the real clock was stepped, and stamps lie."""
+
+    clock: Literal["kernel", "user"] = "user"  # where receive stamps come from
+    zero_ns: int | None = None  # the run's 0 on CLOCK_REALTIME
+    ended_ns: int | None = None
+    mono_zero_ns: int | None = None
+    mono_ended_ns: int | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)  # everything that was said, the above included
+
+    @property
+    def clock_step_s(self) -> float | None:
+        """How far the real clock moved against the monotonic one during the run; None when that is not known."""
+        if self.zero_ns is None or self.ended_ns is None or self.mono_zero_ns is None or self.mono_ended_ns is None:
+            return None
+        return ((self.ended_ns - self.zero_ns) - (self.mono_ended_ns - self.mono_zero_ns)) / NS_PER_S
+
+
+def run_stamp(frames: Iterable[Frame]) -> RunStamp:
+    """The RUN frames' facts, later ones over earlier ones. Other frames are passed over. Raises CaptureError."""
+    facts: dict[str, Any] = {}
+    for frame in frames:
+        if frame.kind == RUN:
+            try:
+                facts |= msgspec.json.decode(frame.data, type=dict[str, Any])
+            except (msgspec.MsgspecError, RecursionError) as error:
+                raise CaptureError(f"the capture's facts about its run are broken: {error}") from error
+    try:
+        return msgspec.convert({**facts, "facts": facts}, RunStamp)
+    except msgspec.ValidationError as error:
+        raise CaptureError(f"the capture's facts about its run are broken: {error}") from error
+
+
+class _Source:
+    """Bytes out of blocks, by number."""
+
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        self.taken = 0
+        self._blocks = blocks
+        self._block = b""
+        self._position = 0
+
+    def take(self, length: int) -> bytes | None:
+        """Exactly `length` bytes, or None when so many are not left."""
+        while len(self._block) - self._position < length:
+            parts = [self._block[self._position :]]
+            missing = length - len(parts[0])
+            while missing > 0:
+                block = next(self._blocks, None)
+                if block is None:
+                    return None
+                parts.append(block)
+                missing -= len(block)
+            self._block = b"".join(parts)
+            self._position = 0
+        data = self._block[self._position : self._position + length]
+        self._position += length
+        self.taken += length
+        return data
+
+
+def _inflated(path: Path, blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Through zlib, a step at a time: memory does not depend on what the file claims."""
+    inflater = zlib.decompressobj()
+    total = 0
+    try:
+        for block in blocks:
+            pending = block
+            while not inflater.eof:
+                data = inflater.decompress(pending, _STEP_BYTES)
+                pending = inflater.unconsumed_tail
+                if not data and not pending:
+                    break
+                total += len(data)
+                if total > TOTAL_LIMIT:
+                    raise CaptureError(f"the capture {path} grows beyond {TOTAL_LIMIT} bytes; it is not ours")
+                yield data
+    except zlib.error as error:
+        raise CaptureError(f"the capture {path} is broken: {error}") from error
+    if not inflater.eof:
+        raise CaptureError(f"the capture {path} is cut short")
