@@ -1,6 +1,7 @@
 """Seconds, bytes, tokens, money: parse and print. The only conversions in the project."""
 
 import re
+from typing import overload
 
 from paretoken.errors import UsageError
 
@@ -8,11 +9,19 @@ MS_PER_S = 1000.0
 NS_PER_S = 1_000_000_000
 
 
+@overload
+def ms(seconds: float) -> float: ...
+@overload
+def ms(seconds: None) -> None: ...
 def ms(seconds: float | None) -> float | None:
     """Seconds → milliseconds, rounded to a nanosecond so that JSON stays readable. None stays None."""
     return None if seconds is None else round(seconds * MS_PER_S, 6)
 
 
+@overload
+def from_ms(milliseconds: float) -> float: ...
+@overload
+def from_ms(milliseconds: None) -> None: ...
 def from_ms(milliseconds: float | None) -> float | None:
     """Milliseconds as `ms` wrote them → the same seconds. None stays None."""
     return None if milliseconds is None else round(milliseconds / MS_PER_S, 9)

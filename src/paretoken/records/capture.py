@@ -51,6 +51,10 @@ class Frame:
     data: bytes
 
 
+def frame_bytes(frame: Frame) -> bytes:
+    return _HEADER.pack(frame.request_id, frame.kind, frame.t_ns, len(frame.data)) + frame.data
+
+
 class CaptureWriter:
     """Appends frames to a new file. Buffered: they reach the disk by the mebibyte, on `flush` and on `close`."""
 
@@ -94,6 +98,13 @@ class CaptureWriter:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def is_capture(path: Path) -> bool:
+    """Whether the file begins as a capture does. Raises CaptureError where it cannot be read."""
+    with opened(path) as file:
+        start = file.read(len(MAGIC))
+    return start == MAGIC or start.startswith(_ZLIB_START)
 
 
 def read_capture(path: Path) -> Iterator[Frame]:

@@ -16,12 +16,12 @@ from paretoken.wire.base import Piece, Protocol, ToolPart
 from paretoken.wire.events import error_message
 from paretoken.wire.text import printable, well_formed
 
-ENDS = ("eof", "complete", "reset", "timeout", "cancelled", "refused")
+ENDS = ("eof", "complete", "reset", "timeout", "cancelled", "refused", "lost")  # lost: no end is known
 
 _OPENING_LIMIT = 64 * 1024  # of a body that is no stream: kept to tell what it is
-_TOKENS_LIMIT = 1_000_000  # per-token gaps are a list this long: a server's lie must not fill the memory
-_BEFORE_THE_HEAD = {"refused": "refused", "timeout": "timeout", "cancelled": "cancelled"}
-_WITHOUT_A_FINISH = {"timeout": "timeout", "cancelled": "cancelled"}
+TOKENS_LIMIT = 1_000_000  # per-token gaps are a list this long: a server's lie must not fill the memory
+_BEFORE_THE_HEAD = {"refused": "refused", "timeout": "timeout", "cancelled": "cancelled", "lost": "lost"}
+_WITHOUT_A_FINISH = {"timeout": "timeout", "cancelled": "cancelled", "lost": "lost"}
 
 
 def read_reply(
@@ -220,7 +220,7 @@ class ReplyReader:
         """Tokens of each chunk from running counts; None unless every chunk came with one that does not fall."""
         tokens, before = [], 0
         for count in self._counts:
-            if count is None or count < before or count > _TOKENS_LIMIT:
+            if count is None or count < before or count > TOKENS_LIMIT:
                 return None
             tokens.append(count - before)
             before = count
