@@ -70,7 +70,9 @@ def show_model(name: str, as_json: bool) -> None:
         if value is not None and key not in ("lineage", "mix"):
             click.echo(plain(f"{key:24} {value:,}" if isinstance(value, int) else f"{key:24} {value}"))
     if shown["lineage"]:
-        click.echo(plain(f"{'made from':24} {shown['lineage']['base']['name']}, {shown['lineage']['result']['note']}"))
+        click.echo(
+            plain(f"{'made from':24} {shown['lineage']['base'].get('name')}; {shown['lineage']['result'].get('note')}")
+        )
 
 
 def plain(text: str) -> str:
@@ -93,10 +95,11 @@ def _known(name: str) -> dict[str, Any]:
 
 def _made(note: dict[str, Any]) -> dict[str, Any]:
     return {
-        "base": str(note.get("base", {}).get("name")),
-        "type": str(note.get("result", {}).get("label")),
-        "bytes": note.get("file", {}).get("bytes", 0),
-        "fingerprint": note.get("file", {}).get("sha256"),
+        "base": note["base"].get("name"),
+        "technique": note.get("technique"),
+        "type": note["result"].get("label"),
+        "bytes": note["file"].get("bytes", 0),
+        "fingerprint": note["file"].get("sha256"),
         "path": note["path"],
     }
 

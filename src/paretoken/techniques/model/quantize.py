@@ -2,8 +2,8 @@
 
 Enters a model and a type; leaves a model made once through its lineage, its metadata copied byte for byte. A matrix
 whose width the type's blocks do not fit falls back to F16, and the result is named by what its matrices really are.
-Starting from an already quantised file cannot win back what its publisher rounded away: F16 of it is the same
-function, only in other bytes.
+Starting from an already quantised file cannot win back what its publisher rounded away: F16 of it is, up to rounding,
+the same function in other bytes.
 """
 
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ class Quantize:
     level = MODEL_LEVEL
     needs = "a GGUF model; disk for a second copy; the extra 'local'"
     risk = "fewer bits move the answers, and not in the order of the bits; smaller is not always faster"
-    engines = ("llamacpp",)
+    engines: tuple[str, ...] = ("llamacpp",)
 
     def options(self, situation: Situation) -> list[dict[str, Any]]:
         if situation.engine not in self.engines:
@@ -78,13 +78,19 @@ def _type_for(tensor: Tensor, to: str, output: str) -> str:
     return to if tensor.width % BY_NAME[to].block_items == 0 else FALLBACK
 
 
+def type_named(text: str) -> str:
+    """'q8_0' → 'Q8_0'. Raises UsageError that lists what there is."""
+    if text.upper() not in TYPES:
+        raise UsageError(f"'{text}' is not a type to quantise to; there are: {', '.join(TYPES)}")
+    return text.upper()
+
+
 def quantize(model: Model, to: str, cache: Path | None = None) -> Model:
     """`model` with its matrices as `to` (one of TYPES), made once and reused.
 
     Raises UsageError for another type, ModelError for weights that are not finite or a file that is not intact, and
     MissingExtraError where the quantiser is not installed."""
-    if to not in TYPES:
-        raise UsageError(f"'{to}' is not a type to quantise to; there are: {', '.join(TYPES)}")
+    to = type_named(to)
     path = Path(model.path)
     header = read_header(path)
     before = dimensions(header)
@@ -136,7 +142,7 @@ def _facts(before: Dimensions, after: Dimensions) -> dict[str, Any]:
     if not already:
         note = "made from unquantised weights"
     elif after.file_type == "F16":
-        note = "the base was already quantised: this is the same function in other bytes, not a better original"
+        note = "the base was already quantised: F16 of it is, up to rounding, the same function"
     else:
         note = "the base was already quantised: its weights were rounded a second time"
     return {

@@ -22,7 +22,7 @@ class Batching:
     level = SERVICE_LEVEL
     needs = "an engine that decodes several requests in one step; memory for one KV cache a slot"
     risk = "each answer slows down when all slots are busy; sums in another order move rounding"
-    engines = ("llamacpp",)
+    engines: tuple[str, ...] = ("llamacpp",)
 
     def options(self, situation: Situation) -> list[dict[str, Any]]:
         """One slot, half the streams, all of them. Raises UsageError when one request exceeds the model's context."""
