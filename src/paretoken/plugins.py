@@ -6,7 +6,6 @@ A registry maps a name to "module:attribute" and imports only when asked. Entry 
 
 from collections.abc import Mapping
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any
 
 from paretoken.errors import UsageError
@@ -29,5 +28,7 @@ class Registry:
         return getattr(import_module(module), attribute)
 
     def _places(self) -> dict[str, str]:
+        from importlib.metadata import entry_points  # 40 ms, which our engine programs can do without
+
         found = {point.name: point.value for point in entry_points(group=f"paretoken.{self.kind}")}
         return {**found, **self._builtin}
