@@ -157,7 +157,7 @@ class _Exchange:
             return (t_ns - zero_ns) / NS_PER_S  # exact: stamps are whole nanoseconds until here
 
         at = {kind: seconds(t_ns) for kind, t_ns in self._moments.items()}
-        started_at, sent_at, connected_at = at.get(STARTED), at.get(SENT), at.get(CONNECTED)
+        started_at, sent_at = at.get(STARTED), at.get(SENT)
         due_at = at.get(DUE, planned_due_s)
         if due_at is None:
             due_at = started_at if started_at is not None else 0.0
@@ -172,10 +172,15 @@ class _Exchange:
             due_at=due_at,
             started_at=started_at,
             sent_at=sent_at,
-            connect_s=None if started_at is None or connected_at is None else connected_at - started_at,
-            connection_reused=sent_at is not None and connected_at is None,
+            connect_s=self._connect_s(),
+            connection_reused=sent_at is not None and CONNECTED not in at,
             reply=reply,
         )
+
+    def _connect_s(self) -> float | None:
+        if STARTED not in self._moments or CONNECTED not in self._moments:
+            return None
+        return (self._moments[CONNECTED] - self._moments[STARTED]) / NS_PER_S
 
     def _replied(self, seconds: Callable[[float], float]) -> Reply:
         t_ns, how, reason = self._end or (self._last_ns, "lost", None)
