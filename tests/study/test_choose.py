@@ -76,5 +76,11 @@ def test_at_one_stream_the_hand_setting_is_the_baseline() -> None:
 
 
 def test_failed_trials_are_never_finalists_and_the_fastest_is_first() -> None:
-    trials = [trial("slow", 10), trial("crashed", 99, "crashed"), trial("fast", 20), trial("H", 50), trial("none", None)]
+    trials = [
+        trial("slow", 10),
+        trial("crashed", 99, "crashed"),
+        trial("fast", 20),
+        trial("H", 50),
+        trial("none", None),
+    ]
     assert [t.candidate.label for t in finalists_in_order(trials, ["B", "H"])] == ["fast", "slow"]

@@ -23,7 +23,9 @@ def rate_of(trial: Trial) -> float:
 
 def finalists_in_order(trials: Sequence[Trial], excluded: Sequence[str]) -> list[Trial]:
     """Complete screening trials by screened rate, best first, without the labels that are in the finals anyway."""
-    able = [trial for trial in trials if trial.complete and trial.candidate.label not in excluded and rate_of(trial) > 0]
+    able = [
+        trial for trial in trials if trial.complete and trial.candidate.label not in excluded and rate_of(trial) > 0
+    ]
     return sorted(able, key=rate_of, reverse=True)
 
 

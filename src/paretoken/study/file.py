@@ -71,7 +71,9 @@ class StudyFile:
                 step = json.loads(line)
                 schema, kind, key, data = step["schema"], step["kind"], step["key"], step["data"]
             except (ValueError, TypeError, KeyError) as error:
-                raise CaptureError(f"'{self._path}' line {number} is not a step of a study; remove that line") from error
+                raise CaptureError(
+                    f"'{self._path}' line {number} is not a step of a study; remove that line"
+                ) from error
             if schema != SCHEMA or not isinstance(data, dict):
                 raise CaptureError(f"'{self._path}' line {number} has schema {schema!r}; this version reads {SCHEMA}")
             self._steps[(str(kind), str(key))] = data

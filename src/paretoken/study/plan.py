@@ -8,11 +8,21 @@ short is the number of behaviour positions, and that is said.
 from dataclasses import dataclass
 from typing import Any
 
+from paretoken.units import show_duration
+
 MIN_FINAL_REQUESTS = 72  # below, the upper end of a p95 interval does not exist (docs/definitions.md)
 FINAL_BLOCKS = 6
 SCREEN_POSITIONS = 256
 FINAL_POSITIONS = 2048
 FEWEST_FINAL_POSITIONS = 512
+# What the arithmetic below rests on; measured on two cores, see docs/LOG.md.
+PROMPT_TOKENS = 170  # a whole prompt of the chat workload, its shared system prompt included
+OWN_TOKENS = 45  # what is not shared
+MAKE_S = 3.0  # one model of 135 M parameters
+LOAD_S = 1.5  # loading two models for a comparison
+POSITION_FACTOR = 1.6  # a teacher-forced position with all its logits, against one prompt token of prefill
+FLOOR_POSITIONS = 768 + 512
+FLOOR_READS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +30,7 @@ class Pace:
     """What one request costs here, from the first look at the untouched model and the quota's core count."""
 
     token_s: float  # TPOT of one stream
-    prefill_s: float  # TTFT of one cold request
+    prefill_s: float  # TTFT of one cold request, a prompt token
     start_s: float  # engine start to ready
 
 
@@ -39,6 +49,7 @@ class Plan:
     screen_requests: int
     screen_positions: int
     final_positions: int
+    short: str | None = None  # what was cut to fit the budget, or by how much it does not fit
 
     @property
     def total_s(self) -> float:
@@ -53,6 +64,7 @@ class Plan:
             "screen_requests": self.screen_requests,
             "screen_positions": self.screen_positions,
             "final_positions": self.final_positions,
+            "short": self.short,
         }
 
 
@@ -66,25 +78,25 @@ def block_requests(streams: int) -> int:
 def run_seconds(requests: int, streams: int, output_tokens: int, pace: Pace) -> float:
     """One run: start, warm-up (one short request a stream), then the requests at one stream's token rate.
 
-    Batching makes it faster; that it may not is the honest assumption before anything was measured.
+    Batching makes it faster; that it may not is the honest assumption before anything was measured. After the warm-up
+    the shared system prompt lies in the cache, so a request reads its own words only.
     """
-    warm_up = streams * pace.prefill_s * 0.6
-    return pace.start_s + warm_up + requests * (output_tokens * pace.token_s + 0.15 * pace.prefill_s)
+    warm_up = streams * PROMPT_TOKENS * pace.prefill_s
+    return pace.start_s + warm_up + requests * (output_tokens * pace.token_s + OWN_TOKENS * pace.prefill_s)
 
 
 def make_plan(
     *, budget_s: float, streams: int, output_tokens: int, new_models: int, candidates: int, pace: Pace
 ) -> Plan:
     """The plan for this budget. Finals are three candidates (baseline, hand setting, finalist)."""
-    screen_requests = max(streams, 8) if streams == 1 else 2 * streams
+    screen_requests = max(8, 2 * streams)
     per_block = block_requests(streams)
     finals_s = 3 * FINAL_BLOCKS * run_seconds(per_block, streams, output_tokens, pace)
-    position_s = pace.prefill_s / 150 * 1.2  # the workload's prompts have about 150 tokens
     fixed = [
-        Step(f"make {new_models} models of other number types", 6.0 * new_models),
+        Step(f"make {new_models} models of other number types", MAKE_S * new_models),
         Step(
             f"screen the behaviour of {new_models} models on {SCREEN_POSITIONS} positions",
-            new_models * (1.5 + 2 * SCREEN_POSITIONS * position_s),
+            new_models * (LOAD_S + 2 * SCREEN_POSITIONS * POSITION_FACTOR * pace.prefill_s),
         ),
         Step(
             f"screen the speed of {candidates} candidates, {screen_requests} requests each",
@@ -92,12 +104,16 @@ def make_plan(
         ),
         Step(f"finals: 3 candidates, {FINAL_BLOCKS} interleaved blocks of {per_block} requests", finals_s),
     ]
-    # Floors cost about as much again as the comparison itself.
-    verify_s = 5 * FINAL_POSITIONS * position_s
+    verify_s = (2 * FINAL_POSITIONS + FLOOR_READS * FLOOR_POSITIONS) * POSITION_FACTOR * pace.prefill_s + 2 * LOAD_S
     left_s = budget_s - sum(step.seconds for step in fixed)
-    positions = FINAL_POSITIONS
+    positions, short = FINAL_POSITIONS, None
     if left_s < verify_s:
         positions = max(FEWEST_FINAL_POSITIONS, int(FINAL_POSITIONS * max(left_s, 0.0) / verify_s) // 256 * 256)
-    verify = Step(f"verify the finalist's behaviour on {positions} positions", verify_s * positions / FINAL_POSITIONS)
+        short = f"to fit {show_duration(budget_s)}: {positions} instead of {FINAL_POSITIONS} behaviour positions"
+    verify = Step(f"verify the finalist on {positions} positions", verify_s * positions / FINAL_POSITIONS)
     steps = (*fixed[:3], verify, fixed[3])
-    return Plan(budget_s, steps, FINAL_BLOCKS, per_block, screen_requests, SCREEN_POSITIONS, positions)
+    total_s = sum(step.seconds for step in steps)
+    if total_s > budget_s:
+        longer = f"it may still take {show_duration(total_s - budget_s)} longer"
+        short = f"{short}; {longer}: the finals never have fewer than {MIN_FINAL_REQUESTS} requests"
+    return Plan(budget_s, steps, FINAL_BLOCKS, per_block, screen_requests, SCREEN_POSITIONS, positions, short)

@@ -1,54 +1,93 @@
 """Which candidates a study looks at: the untouched baseline, the expert's hand setting, and number type × slots.
 
-Pure: enters a model's file type and the stated load, leaves names and settings. Knows no engine process and no file.
+Enters the model as given and the stated load; leaves candidates that may not be made yet. What is worth trying is the
+techniques' own word (techniques/); what is left out here, and why, is said beside it. Starts nothing.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
-# Types whose blocks fit any width that 32 divides, from the most to the fewest bits.
-NUMBER_TYPES = ("F16", "Q8_0", "Q4_1", "Q4_0")
+from paretoken.core.candidate import Candidate, Model
+from paretoken.models.dimensions import dimensions
+from paretoken.models.gguf_header import read_header
+from paretoken.techniques.base import Situation
+from paretoken.techniques.model.quantize import Quantize
+from paretoken.techniques.service.batching import Batching
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One candidate before its model exists: `number_type` None is the model as given; `slots` None is the engine's
-    own default."""
+    """One candidate by what is switched on. `number_type` None: the model as given; `batching` None: the engine's
+    own default of one slot."""
 
-    number_type: str | None
-    slots: int | None
+    number_type: str | None = None
+    batching: tuple[int, int] | None = None  # slots, context per slot
 
-    def label(self, published: str, default_slots: int) -> str:
+    def label(self, published: str) -> str:
         """'Q8_0 · 8 slots'; the model as given says so."""
         weights = f"{published} as given" if self.number_type is None else self.number_type
-        slots = default_slots if self.slots is None else self.slots
+        slots = 1 if self.batching is None else self.batching[0]
         return f"{weights} · {slots} slot{'s' if slots > 1 else ''}"
 
 
-BASELINE = Point(number_type=None, slots=None)
+BASELINE = Point()
 
 
-def hand_setting(streams: int) -> Point:
-    """What an expert would try first: a slot for every stream, a thread for every core, the weights as published."""
-    return Point(number_type=None, slots=streams)
+@dataclass(frozen=True, slots=True)
+class Space:
+    """`points` has the baseline first and the hand setting second (where it is another); no two are the same run."""
+
+    model: Model
+    engine: str
+    base_settings: dict[str, Any]  # the engine's own defaults, named
+    published: str  # the number type of the model as given
+    streams: int
+    points: tuple[Point, ...]
+    hand: Point
+
+    def label(self, point: Point) -> str:
+        return point.label(self.published)
+
+    def number_types(self) -> list[str]:
+        return list(dict.fromkeys(p.number_type for p in self.points if p.number_type is not None))
+
+    def candidate(self, point: Point, cache: Path | None = None) -> Candidate:
+        """The candidate of this point; a model that has to be made is made, once. Raises ModelError, UsageError."""
+        found = Candidate("", self.engine, self.model, self.base_settings)
+        if point.number_type is not None:
+            found = Quantize().apply(found, {"to": point.number_type}, cache)
+        if point.batching is not None:
+            slots, context = point.batching
+            found = Batching().apply(found, {"slots": slots, "context_per_slot": context})
+        return replace(found, label=self.label(point))
 
 
-def number_types(published: str) -> list[str]:
-    """The types worth making from a model published as `published`: all but the one it already has."""
-    return [name for name in NUMBER_TYPES if name != published]
+def space_for(
+    model: Model, *, engine: str, base_settings: dict[str, Any], streams: int, tokens_per_request: int
+) -> Space:
+    """All points for this model and load. Raises UsageError where a request does not fit the model's context."""
+    header = read_header(Path(model.path))
+    situation = Situation(header, engine, streams, tokens_per_request)
+    batchings = _worth_trying(
+        [(int(o["slots"]), int(o["context_per_slot"])) for o in Batching().options(situation)], streams
+    )
+    types: list[str | None] = [None, *(str(o["to"]) for o in Quantize().options(situation))]
+    hand = BASELINE if streams == 1 else Point(None, batchings[0])
+    points = [BASELINE]
+    if hand != BASELINE:
+        points.append(hand)
+    for number_type in types:
+        for batching in batchings:
+            point = Point(number_type, None if batching[0] == 1 else batching)
+            if point not in points:
+                points.append(point)
+    published = dimensions(header).file_type
+    return Space(model, engine, dict(base_settings), published, streams, tuple(points), hand)
 
 
-def slot_counts(streams: int) -> list[int]:
-    """Slots worth trying at this many streams: all at once, half of them; one stream needs one slot."""
-    return sorted({streams, max(1, streams // 2)}, reverse=True)
-
-
-def points(published: str, streams: int) -> list[Point]:
-    """All candidates, baseline and hand setting first, no two the same run."""
-    found = [BASELINE]
-    for number_type in (None, *number_types(published)):
-        for slots in slot_counts(streams):
-            point = Point(number_type, slots)
-            is_baseline = number_type is None and slots == 1  # the engine's default is one slot
-            if not is_baseline:
-                found.append(point)
-    return found
+def _worth_trying(batchings: Sequence[tuple[int, int]], streams: int) -> list[tuple[int, int]]:
+    """Most slots first. Fewer slots than half the streams leave most of them waiting in a queue: the baseline, with
+    the engine's one slot, shows that already and no other weights undo it."""
+    return sorted((b for b in batchings if 2 * b[0] >= streams), reverse=True)

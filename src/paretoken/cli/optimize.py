@@ -1,0 +1,81 @@
+"""`paretoken optimize`: the main job. Talk on stderr, twelve lines (or one document) on stdout."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from paretoken.cli.output import checked_output, write_output
+from paretoken.cli.talk import ConsoleTalk
+from paretoken.errors import MissingExtraError
+
+
+@click.command(
+    epilog="Examples:\n\n  paretoken optimize\n\n  paretoken optimize smollm2-135m --concurrency 1 --budget 10m"
+)
+@click.argument("model", required=False, default="smollm2-135m", metavar="[MODEL]")
+@click.option("--concurrency", type=click.IntRange(1, 256), default=8, show_default=True, help="Streams at once.")
+@click.option("--output-tokens", type=click.IntRange(2, 4096), default=32, show_default=True, help="Of each answer.")
+@click.option("--behaviour", metavar="LIMIT", default="kld < 0.01", show_default=True, help="How far answers may move.")
+@click.option("--budget", metavar="TIME", default="8m", show_default=True, help="How long it may take.")
+@click.option(
+    "--price-per-hour", type=click.FloatRange(min=0, min_open=True), help="Of this machine, for cost in money."
+)
+@click.option(
+    "--resume", is_flag=False, flag_value="", metavar="[ID]", help="Go on with a study; the newest without ID."
+)
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--output", type=click.Path(path_type=Path), help="Also write the JSON document to this file.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@click.pass_context
+def optimize(ctx: click.Context, /, model: str, **options: Any) -> int:
+    """Find the fastest, cheapest configuration whose answers stay the same, and prove it.
+
+    Without MODEL it works on the embedded model and engine. Ctrl-C ends the search and reports what is known.
+    """
+    output: Path | None = options["output"]
+    checked_output(output)
+    home: Path = ctx.obj["home"]
+    from datetime import UTC, datetime
+
+    from paretoken.metrics.cost import Price
+    from paretoken.study.optimize import optimize as run_optimize
+    from paretoken.verification.behaviour import parse_margin
+
+    per_hour = options["price_per_hour"]
+    price = Price(per_hour, "USD", "--price-per-hour", datetime.now(UTC).date().isoformat()) if per_hour else None
+    study = run_optimize(
+        model,
+        concurrency=options["concurrency"],
+        output_tokens=options["output_tokens"],
+        budget=options["budget"],
+        behaviour_margin_nat=parse_margin(options["behaviour"]),
+        price=price,
+        resume=options["resume"],
+        seed=options["seed"],
+        home=home,
+        talk=ConsoleTalk(),
+    )
+    write_output(output, study.document)
+    page = write_page(study.document, study.folder)
+    if options["as_json"]:
+        click.echo(json.dumps(study.document, indent=2, allow_nan=False))
+    else:
+        from paretoken.report.terminal import last_screen
+
+        for line in last_screen(study.document, report_path=page):
+            click.echo(line)
+    return 0 if study.recommended is not None else 3
+
+
+def write_page(document: dict[str, Any], folder: Path) -> str | None:
+    """The HTML page beside the result; its path, or None (and one sentence) without the extra `report`."""
+    from paretoken.report.html import write_report
+    from paretoken.study.file import REPORT_FILE
+
+    try:
+        return str(write_report(document, folder / REPORT_FILE))
+    except MissingExtraError as error:
+        click.echo(f"No page was written: {error}", err=True)
+        return None

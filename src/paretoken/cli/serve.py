@@ -1,0 +1,45 @@
+"""`paretoken serve`: the recommended configuration, OpenAI-compatible, until Ctrl-C."""
+
+import os
+import shlex
+from pathlib import Path
+
+import click
+
+from paretoken.errors import UsageError
+
+
+@click.command(epilog="Examples:\n\n  paretoken serve\n\n  paretoken serve --port 8080")
+@click.argument("study", required=False, default="")
+@click.option("--host", default="127.0.0.1", show_default=True)
+@click.option("--port", type=click.IntRange(0, 65_535), default=8080, show_default=True, help="0: any free one.")
+@click.option("--api-key-env", metavar="NAME", help="Environment variable with the key that clients must send.")
+@click.pass_context
+def serve(ctx: click.Context, study: str, host: str, port: int, api_key_env: str | None) -> None:
+    """Run what STUDY (default: the newest) recommended. Listening beyond this machine needs a key."""
+    from paretoken.engines.base import Listen
+    from paretoken.serve.run import serve as run_serve
+    from paretoken.serve.winner import winner_of
+
+    key = os.environ.get(api_key_env) if api_key_env else None
+    if api_key_env and not key:
+        raise UsageError(f"the environment variable '{api_key_env}' (--api-key-env) is not set; export it with the key")
+    listen = Listen(host, port, key)
+    winner = winner_of(ctx.obj["home"], study)
+    click.echo(f"Starting {winner.label} (study {winner.study}) …", err=True)
+
+    def ready(base_url: str) -> None:
+        click.echo(f"Serving on {base_url}/v1 until Ctrl-C.", err=True)
+        click.echo(f"The same by the engine's own server: {shlex.join(shown(winner.command))}", err=True)
+        click.echo(base_url)
+
+    try:
+        run_serve(winner, listen, on_ready=ready)
+    except KeyboardInterrupt:
+        click.echo("Stopped.", err=True)
+
+
+def shown(command: list[str]) -> list[str]:
+    """The user's home folder as ~: the line is for copying, not for telling who is at home where."""
+    home = f"{Path.home()}/"
+    return [f"~/{word.removeprefix(home)}" if word.startswith(home) else word for word in command]

@@ -1,0 +1,209 @@
+"""Measure one endpoint or model under one load: the verb `measure`.
+
+Enters an address or a model and a load; leaves a Measurement: figures with intervals, every request accounted for,
+doubts, definitions, provenance. It compares with nothing and changes nothing.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from paretoken import __version__
+from paretoken.core.candidate import Candidate, Model
+from paretoken.core.doubt import Doubt
+from paretoken.core.objective import Load
+from paretoken.core.provenance import Provenance
+from paretoken.core.request import Workload
+from paretoken.engines.base import Running
+from paretoken.errors import UsageError
+from paretoken.metrics.cost import Price
+from paretoken.metrics.definitions import definitions_json
+from paretoken.metrics.summary import Summary, summarise
+from paretoken.models.find import resolve
+from paretoken.study.bench import Bench
+from paretoken.study.limits import machine_limits, utilisation
+from paretoken.study.run import Ask, Run, run_on
+from paretoken.study.talk import Talk
+from paretoken.study.target import EMBEDDED_MODEL, is_url, key_variable, running_target
+from paretoken.workloads.chat import chat
+from paretoken.workloads.synthetic import synthetic
+
+DEFAULT_REQUESTS = 100
+MOST_REQUESTS = 20_000  # bodies are finished before the run; a run by duration stops issuing long before
+REQUESTS_PER_STREAM_AND_S = 10  # how many a stream may answer a second, for a run that is given by its duration
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """`as_json` is the document of `paretoken measure --json`."""
+
+    run_id: str
+    summary: Summary
+    utilisation: Mapping[str, Any]
+    doubts: tuple[Doubt, ...]
+    provenance: Provenance
+    interrupted: bool
+
+    @property
+    def believed(self) -> bool:
+        """No doubt forbids the figures, and no request failed or vanished beyond a stray one."""
+        names = {doubt.name for doubt in self.doubts}
+        counts = self.summary.requests
+        return not (any(d.fatal for d in self.doubts) or "failures_high" in names or counts["lost"] or not counts["ok"])
+
+    def as_json(self) -> dict[str, Any]:
+        found = self.summary.as_json()
+        unknown = {"value": None, "ci95": None, "reasons": {"value": "known only for a model that runs here"}}
+        for name in ("mbu", "mfu"):
+            share = self.utilisation.get(name)
+            reasons = {"ci95": "from the medians"}
+            found["metrics"][name] = unknown if share is None else {"value": share, "ci95": None, "reasons": reasons}
+        return {
+            "schema": 1,
+            "run": self.run_id,
+            **found,
+            "doubts": [doubt.as_json() for doubt in self.doubts],
+            "definitions": definitions_json(),
+            "provenance": self.provenance.as_json(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """How much is asked of what length. Exactly one of `requests` and `duration_s` bounds a run."""
+
+    requests: int | None = None
+    duration_s: float | None = None
+    output_tokens: int = 64
+    input_tokens: int | None = None  # None: the chat workload; else synthetic prompts of about this length
+    warmup: int | None = None  # None: one a stream
+
+    def workload(self, load: Load, seed: int) -> Workload:
+        """Raises UsageError for numbers that make no run."""
+        if self.requests is not None and self.duration_s is not None:
+            raise UsageError("give --requests or --duration, not both: one of them ends the run")
+        warmup = (load.concurrency or 1) if self.warmup is None else self.warmup
+        requests = self._requests(load)
+        if self.input_tokens is not None:
+            return synthetic(
+                requests=requests,
+                input_tokens=self.input_tokens,
+                output_tokens=self.output_tokens,
+                seed=seed,
+                warmup=warmup,
+            )
+        return chat(requests=requests, output_tokens=self.output_tokens, seed=seed, warmup=warmup)
+
+    def _requests(self, load: Load) -> int:
+        if self.duration_s is None:
+            return DEFAULT_REQUESTS if self.requests is None else self.requests
+        if load.rate_per_s is not None:
+            mean = load.rate_per_s * self.duration_s
+            return min(MOST_REQUESTS, math.ceil(mean + 5 * math.sqrt(mean)) + 10)
+        streams = load.concurrency or 1
+        return min(MOST_REQUESTS, max(streams, math.ceil(self.duration_s * REQUESTS_PER_STREAM_AND_S * streams)))
+
+
+def measure(
+    target: str = EMBEDDED_MODEL,
+    *,
+    model: str | None = None,
+    concurrency: int | None = None,
+    rate_per_s: float | None = None,
+    requests: int | None = None,
+    duration_s: float | None = None,
+    output_tokens: int = 64,
+    input_tokens: int | None = None,
+    warmup: int | None = None,
+    protocol: str = "openai-chat-sse",
+    api_key_env: str | None = None,
+    engine: str = "llamacpp",
+    settings: Mapping[str, Any] | None = None,
+    price: Price | None = None,
+    keep_text: bool = True,
+    seed: int = 0,
+    home: Path = Path(".paretoken"),
+    talk: Talk | None = None,
+) -> Measurement:
+    """Measure an endpoint (a URL) or a model on this machine.
+
+    The load is a closed loop of `concurrency` streams (default 1) or Poisson arrivals at `rate_per_s`; the run ends
+    after `requests` (default 100) or `duration_s` seconds. Times in the result are seconds, in its JSON milliseconds.
+    A model runs with the engine's defaults and `settings` on top, its prompt cache off unless asked for.
+    Raises EndpointError, EngineError, ModelError, UsageError; failing requests are records, not errors.
+    """
+    if concurrency is not None and rate_per_s is not None:
+        raise UsageError("give --concurrency or --rate, not both: a closed loop has no rate of its own")
+    if concurrency is not None and concurrency < 1:
+        raise UsageError(f"a closed loop needs at least one stream, not {concurrency}")
+    load = Load(rate_per_s=rate_per_s) if rate_per_s is not None else Load(concurrency=concurrency or 1)
+    volume = Volume(requests, duration_s, output_tokens, input_tokens, warmup)
+    workload = volume.workload(load, seed)
+    bench = Bench.at(home, engine, talk)
+    key = key_variable(api_key_env) if is_url(target) else None
+    settings = None if is_url(target) else {"prompt_cache": False, **(settings or {})}
+    started_at = datetime.now(UTC).isoformat(timespec="seconds")
+    with running_target(bench, target, model=model, protocol=protocol, api_key_env=key, settings=settings) as running:
+        extra = {} if settings is None else bench.engine.request_extra(bench.settings(dict(settings)))
+        ask = Ask(
+            load,
+            extra=extra,
+            api_key_env=key,
+            duration_s=duration_s,
+            grace_s=30.0 if duration_s is not None else 0.0,
+            keep_text=keep_text,
+            seed=seed,
+        )
+        run = run_on(bench, running, workload, ask, {"target": target if is_url(target) else running.model_name})
+    summary = summarise(run.records, load=load, duration_s=duration_s, price=price, seed=seed)
+    provenance = _provenance(bench, running, run, workload, load, started_at, settings)
+    shares = {} if is_url(target) else _shares(bench, resolve(target), run, summary, load)
+    return Measurement(run.id, summary, shares, run.doubts, provenance, run.interrupted)
+
+
+def _provenance(
+    bench: Bench,
+    running: Running,
+    run: Run,
+    workload: Workload,
+    load: Load,
+    started_at: str,
+    settings: Mapping[str, Any] | None,
+) -> Provenance:
+    ours = settings is not None
+    cached = "on" if ours and settings and settings.get("prompt_cache") else "off"
+    return Provenance(
+        tool_version=__version__,
+        started_at=started_at,
+        seed=workload.seed,
+        hardware=bench.machine,
+        engine=bench.engine.name if ours else "an endpoint that others run",
+        engine_version=bench.engine.version().get("wheel") if ours else None,
+        engine_args=dict(run.engine_args),
+        model=running.model_name,
+        load_mode=load.as_json()["mode"],
+        warmup=sum(request.warmup for request in workload.requests),
+        prompt_cache_policy=cached if ours else "the endpoint's own; prompts share only what the workload declares",
+        clock=run.clock,
+        extra={"workload": {"name": workload.name, "digest": workload.digest}, "load": load.as_json()},
+    )
+
+
+def _shares(bench: Bench, model: Model, run: Run, summary: Summary, load: Load) -> dict[str, Any]:
+    """MBU and MFU from the medians; empty when a median is missing."""
+    step = summary.distributions["tpot"].p50
+    rate = summary.scalars["output_tok_s"].value
+    if not step or not rate:
+        return {}
+    slots = int(run.engine_args.get("slots") or 1)
+    streams = min(slots, load.concurrency or max(1, round(rate * step)))
+    tokens = [r.reply.prompt_tokens + (r.reply.output_tokens or 0) / 2 for r in run.records if r.reply.prompt_tokens]
+    context = sum(tokens) / len(tokens) if tokens else 0.0
+    candidate = Candidate(model.name, bench.engine.name, model, dict(run.engine_args))
+    bench.talk.progress("measuring this machine's limits")
+    found = machine_limits(bench.machine)
+    bench.talk.progress("")
+    return utilisation(candidate, found=found, streams=streams, context_tokens=context, step_s=step, tok_s=rate)

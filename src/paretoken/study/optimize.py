@@ -1,0 +1,354 @@
+"""The verb `optimize`: baseline, hand setting, candidates; screening, verification, finals; one recommendation.
+
+Enters a model and a load; leaves a Study: a document (docs/flow.md) and a folder that holds every step. The order is
+the story: look at the untouched model, say the plan, drop what changed the behaviour, choose by speed, verify the
+choice, and only then decide on fresh blocks.
+"""
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from paretoken.core.candidate import Candidate, Model
+from paretoken.core.objective import Load, Objective
+from paretoken.core.trial import Trial
+from paretoken.core.verdict import Effect
+from paretoken.errors import EngineError, MissingExtraError, UsageError
+from paretoken.machine.limits import Limits
+from paretoken.metrics.cost import Price
+from paretoken.models.find import resolve
+from paretoken.records.files import write_json
+from paretoken.study.bench import Bench
+from paretoken.study.choose import GATE_PASSES, Choice, finalists_in_order, recommend
+from paretoken.study.file import RESULT_FILE
+from paretoken.study.finals import RATE, Side, Stopped, effects, run_finals, side_of
+from paretoken.study.limits import machine_limits
+from paretoken.study.plan import Pace, Plan, make_plan
+from paretoken.study.result import document_of
+from paretoken.study.space import BASELINE, Point, Space, space_for
+from paretoken.study.steps import Steps
+from paretoken.study.studies import open_study
+from paretoken.study.talk import Talk
+from paretoken.study.target import EMBEDDED_MODEL
+from paretoken.study.trace import PROMPT, Watcher, trace_on
+from paretoken.units import parse_duration_s, show_duration
+
+WORDS_TO_TOKENS = 1.5  # generous: a context that is too small is refused, one too large costs a little memory
+TEMPLATE_TOKENS = 48
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """`document` is what `paretoken optimize --json` prints; `folder` holds it as result.json."""
+
+    id: str
+    folder: Path
+    document: dict[str, Any]
+
+    @property
+    def recommended(self) -> dict[str, Any] | None:
+        """The recommended candidate's part of the document, or None when nothing could be recommended."""
+        found: dict[str, Any] | None = self.document["recommended"]
+        return found
+
+
+@dataclass
+class State:
+    """What is known so far; Ctrl-C reports from it."""
+
+    space: Space
+    plan: Plan
+    limits: Limits | None
+    models: dict[str, Model] = field(default_factory=dict)  # number type → made model
+    screens: dict[str, dict[str, Any]] = field(default_factory=dict)  # number type → behaviour at few positions
+    trials: list[Trial] = field(default_factory=list)
+    refused: list[dict[str, Any]] = field(default_factory=list)
+    finalist: Candidate | None = None
+    behaviour: dict[str, Any] | None = None
+    intact: dict[str, Any] | None = None
+    sides: dict[str, Side] = field(default_factory=dict)
+    interrupted: bool = False
+
+
+def optimize(
+    model: str = EMBEDDED_MODEL,
+    *,
+    concurrency: int = 8,
+    output_tokens: int = 32,
+    budget: str = "8m",
+    behaviour_margin_nat: float = 0.01,
+    price: Price | None = None,
+    resume: str | None = None,
+    engine: str = "llamacpp",
+    seed: int = 0,
+    home: Path = Path(".paretoken"),
+    talk: Talk | None = None,
+) -> Study:
+    """Find the configuration with the highest output rate, which is the lowest cost, whose answers stay the same.
+
+    The load is a closed loop of `concurrency` streams with answers of `output_tokens` tokens. `resume` is a study's ID,
+    or "" for the newest: it goes on where it stopped, with the parameters it was started with. Raises ModelError,
+    EngineError, UsageError, MissingExtraError; a candidate that crashes is a trial's state, not an error.
+    """
+    bench = Bench.at(home, engine, talk)
+    if bench.engine.missing() is not None:
+        raise MissingExtraError("optimize", "local")
+    asked = {
+        "model": model,
+        "concurrency": concurrency,
+        "output_tokens": output_tokens,
+        "budget_s": parse_duration_s(budget),
+        "behaviour_margin_nat": behaviour_margin_nat,
+        "engine": engine,
+        "seed": seed,
+        "price": None if price is None else price.as_json(),
+        "started_at": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    file = open_study(home, resume)
+    given = file.once("parameters", "study", lambda: asked)
+    if given["engine"] != engine:
+        raise UsageError(f"study {file.id} was begun with the engine '{given['engine']}', not '{engine}'")
+    objective = Objective(Load(concurrency=given["concurrency"]), given["output_tokens"], given["behaviour_margin_nat"])
+    kept_price = None if given["price"] is None else _price_from(given["price"])
+    steps = Steps(bench, file, objective, given["seed"], kept_price)
+    state = _search(steps, given)
+    document = document_of(steps, state, _choice(steps, state), given["started_at"])
+    write_json(file.folder / RESULT_FILE, document)
+    return Study(file.id, file.folder, document)
+
+
+def _price_from(stored: dict[str, Any]) -> Price:
+    return Price(float(stored["price_per_hour"]), stored["currency"], stored["source"], stored["as_of"])
+
+
+def _search(steps: Steps, given: dict[str, Any]) -> State:
+    """Everything that runs something; Ctrl-C ends it early and keeps what is known."""
+    talk = steps.bench.talk
+    base = resolve(given["model"], say=talk.line)
+    space = _space(steps, base)
+    pace = _first_look(steps, space)
+    limits = machine_limits(steps.bench.machine)
+    plan = make_plan(
+        budget_s=given["budget_s"],
+        streams=steps.streams,
+        output_tokens=steps.objective.output_tokens,
+        new_models=len(space.number_types()),
+        candidates=len(space.points) - 1,
+        pace=pace,
+    )
+    _say_plan(steps, plan)
+    state = State(space, plan, limits)
+    try:
+        _make_models(steps, state)
+        _screen_speed(steps, state)
+        _verify_finalist(steps, state)
+        _finals(steps, state)
+    except KeyboardInterrupt:
+        talk.progress("")
+        talk.line("Interrupted: reporting what is known so far.")
+        state.interrupted = True
+    except Stopped as stopped:
+        talk.progress("")
+        talk.line("Interrupted during the finals: reporting the blocks that every finalist has.")
+        state.interrupted = True
+        _keep_whole_blocks(steps, state, stopped)
+    return state
+
+
+def _space(steps: Steps, base: Model) -> Space:
+    longest = max(
+        sum(len(message.content.split()) for message in request.messages)
+        for request in steps.workload(steps.streams * 4, block=0).requests
+    )
+    tokens = round(longest * WORDS_TO_TOKENS) + TEMPLATE_TOKENS + steps.objective.output_tokens
+    engine = steps.bench.engine
+    defaults = engine.settings_type().as_json()
+    resolved = getattr(engine.settings_type(), "resolved", None)
+    if resolved is not None:  # names what the engine would fill in, threads by the CPU quota
+        defaults = resolved().as_json()
+    return space_for(base, engine=engine.name, base_settings=defaults, streams=steps.streams, tokens_per_request=tokens)
+
+
+def _first_look(steps: Steps, space: Space) -> Pace:
+    """One request to the untouched model, shown live; its pace is what the plan's minutes rest on."""
+    known = steps.file.done("first_look", "trace")
+    if known is None:
+        talk = steps.bench.talk
+        candidate = space.candidate(BASELINE)
+        talk.line(f"First, the untouched model ({space.label(BASELINE)}): one request, live.")
+        watcher = Watcher(talk)
+        watcher.asked(PROMPT)
+        with steps.bench.engine.launch(
+            candidate.model.path, steps.bench.settings(dict(candidate.engine_settings))
+        ) as running:
+            start_s = running.load_s or 0.0
+            found = trace_on(
+                running, PROMPT, output_tokens=steps.objective.output_tokens, ignore_eos=True, on_piece=watcher
+            )
+        watcher.summed_up(found)
+        record = found.record
+        if record.tpot_s is None or record.ttft_s is None or not record.reply.prompt_tokens:
+            raise EngineError("the untouched model's answer came without a token count; use another engine")
+        known = {
+            "token_s": record.tpot_s,
+            "prefill_s": record.ttft_s / record.reply.prompt_tokens,
+            "start_s": start_s,
+            "trace": found.as_json(),
+        }
+        steps.file.append("first_look", "trace", known)
+    return Pace(known["token_s"], known["prefill_s"], known["start_s"])
+
+
+def _say_plan(steps: Steps, plan: Plan) -> None:
+    talk = steps.bench.talk
+    talk.line(f"Plan for study {steps.file.id} (about {show_duration(plan.total_s)}):")
+    for step in plan.steps:
+        talk.line(f"  {step.seconds / 60:4.1f} min  {step.name}")
+    if plan.short:
+        talk.line(f"  {plan.short}")
+
+
+def _make_models(steps: Steps, state: State) -> None:
+    """Each number type made, then looked at: what changed the behaviour is refused before its speed counts."""
+    talk, space = steps.bench.talk, state.space
+    for number_type in space.number_types():
+        talk.progress(f"making {number_type}")
+        state.models[number_type] = space.candidate(Point(number_type)).model
+    for number_type, made in state.models.items():
+        talk.progress(f"comparing the behaviour of {number_type}")
+        found = steps.screen_behaviour(space.model, made)
+        state.screens[number_type] = found
+        talk.line(f"  {number_type}: {found['verdict']} ({_kld_words(found)})")
+
+
+def _kld_words(behaviour: dict[str, Any]) -> str:
+    kld = behaviour.get("kld") or {}
+    top = behaviour.get("same_top") or {}
+    if kld.get("value") is None:
+        return str(behaviour.get("reason"))
+    return f"KLD {kld['value']:.4f} nat, same top token {top['value']:.1%} of {behaviour['positions']} positions"
+
+
+def _screen_speed(steps: Steps, state: State) -> None:
+    """Every point but the baseline (the finals measure it anyway). A refused number type is run once, at the most
+    slots, so that the report can say what was given up."""
+    talk, space = steps.bench.talk, state.space
+    refused = {name for name, found in state.screens.items() if found["verdict"] in ("changed", "fail")}
+    shown: set[str] = set()
+    for point in space.points[1:]:
+        if point.number_type in refused:
+            if point.number_type in shown:
+                continue
+            shown.add(point.number_type)
+        candidate = space.candidate(point)
+        talk.progress(f"screening {candidate.label}")
+        trial = steps.screen_speed(candidate, state.plan.screen_requests)
+        rate = (trial.metrics.get(RATE) or {}).get("value")
+        talk.line(f"  {candidate.label}: " + (f"{rate:.0f} tok/s" if rate else f"{trial.state}: {trial.reason}"))
+        if point.number_type in refused:
+            _refuse(steps, state, trial, state.screens[point.number_type])
+        else:
+            state.trials.append(trial)
+
+
+def _refuse(steps: Steps, state: State, trial: Trial, behaviour: dict[str, Any]) -> None:
+    label = trial.candidate.label
+    reason = f"its behaviour {_refusal(behaviour['verdict'])}: {behaviour.get('reason') or _kld_words(behaviour)}"
+    steps.bench.talk.progress(f"asking {label} and the baseline the same")
+    state.refused.append(
+        {
+            "label": label,
+            "reason": reason,
+            "behaviour": behaviour,
+            "differing_answers": steps.answers_that_differ(state.space.model, trial.candidate.model),
+            "metrics": trial.metrics or None,
+        }
+    )
+    state.trials.append(replace(trial, state="refused", reason=reason, behaviour=behaviour))
+    steps.bench.talk.progress("")
+
+
+def _refusal(verdict: str) -> str:
+    return {"changed": "changed", "fail": "failed", "inconclusive": "could not be shown to be kept"}[verdict]
+
+
+def _verify_finalist(steps: Steps, state: State) -> None:
+    """The fastest screened candidate whose behaviour passes on many positions and whose slots are intact."""
+    talk, space = steps.bench.talk, state.space
+    for trial in finalists_in_order(state.trials, [space.label(BASELINE), space.label(space.hand)]):
+        candidate = trial.candidate
+        behaviour = intact = None
+        if candidate.model.fingerprint != space.model.fingerprint:
+            talk.progress(f"verifying {candidate.label}")
+            behaviour = steps.verify_model(space.model, candidate.model, state.plan.final_positions)
+            talk.line(f"  verified {candidate.label}: {behaviour['verdict']} ({_kld_words(behaviour)})")
+            if behaviour["verdict"] not in GATE_PASSES:
+                _refuse(steps, state, trial, behaviour)
+                continue
+        if int(candidate.engine_settings.get("slots", 1)) > 1:
+            talk.progress(f"checking that the slots of {candidate.label} change only when tokens come")
+            intact = steps.verify_slots(candidate)
+            talk.line(f"  service settings of {candidate.label}: {intact['verdict'].replace('_', ' ')}")
+        state.finalist, state.behaviour, state.intact = candidate, behaviour, intact
+        return
+
+
+def _finals(steps: Steps, state: State) -> None:
+    space, plan = state.space, state.plan
+    entrants = [space.candidate(BASELINE)]
+    if space.hand != BASELINE:
+        entrants.append(space.candidate(space.hand))
+    if state.finalist is not None:
+        entrants.append(state.finalist)
+    if len(entrants) < 2:
+        return  # one stream and nothing that completed: there is nobody to compare with
+    steps.bench.talk.line(f"Finals: {', '.join(candidate.label for candidate in entrants)}")
+    by_label = run_finals(steps, entrants, blocks=plan.blocks, requests=plan.requests_per_block)
+    for candidate in entrants:
+        state.sides[candidate.label] = _side(steps, candidate, by_label[candidate.label])
+
+
+def _side(steps: Steps, candidate: Candidate, blocks: list[Any]) -> Side:
+    return side_of(candidate, blocks, steps.objective.load, steps.price, steps.seed)
+
+
+def _keep_whole_blocks(steps: Steps, state: State, stopped: Stopped) -> None:
+    """After Ctrl-C: the blocks that all entrants have, if there are at least two."""
+    whole = min(len(blocks) for blocks in stopped.by_label.values())
+    if whole < 2:
+        return
+    space = state.space
+    entrants = [space.candidate(BASELINE), space.candidate(space.hand), state.finalist]
+    for candidate in entrants:
+        if candidate is not None and candidate.label in stopped.by_label:
+            state.sides[candidate.label] = _side(steps, candidate, stopped.by_label[candidate.label][:whole])
+
+
+def _choice(steps: Steps, state: State) -> Choice:
+    """Who is recommended, by the finals alone."""
+    space, margin = state.space, steps.objective.effect_margin
+    base, hand = space.label(BASELINE), space.label(space.hand)
+    if base not in state.sides:
+        return Choice(
+            None, "the study was interrupted before the finals" if state.interrupted else "there were no finals"
+        )
+    baseline = state.sides[base]
+
+    def rate_effect(reference: Side, label: str | None) -> Effect | None:
+        other = state.sides.get(label) if label is not None else None
+        if other is None or other is reference:
+            return None
+        return effects(reference, other, margin)[0]
+
+    finalist = state.finalist.label if state.finalist is not None else None
+    return recommend(
+        baseline=base,
+        hand=hand,
+        finalist=finalist,
+        finalist_vs_hand=rate_effect(state.sides[hand], finalist),
+        finalist_vs_baseline=rate_effect(baseline, finalist),
+        hand_vs_baseline=rate_effect(baseline, hand),
+        behaviour=(state.behaviour or {"verdict": "equivalent"})["verdict"],  # no comparison: the same weights
+        intact=None if state.intact is None else state.intact["verdict"],
+    )

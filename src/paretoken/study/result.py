@@ -1,0 +1,198 @@
+"""The document of a study: what `optimize --json` prints, what reports read, what `serve` runs.
+
+Enters the steps' state and the choice; leaves plain JSON. Names, figures and verdicts only: a command line is never
+stored, it is rebuilt from validated settings.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from paretoken import __version__
+from paretoken.core.candidate import Candidate
+from paretoken.core.doubt import Doubt
+from paretoken.core.provenance import Provenance
+from paretoken.core.verdict import Effect
+from paretoken.frontier.pareto import Coordinate, Point, frontier
+from paretoken.metrics.definitions import definitions_json
+from paretoken.models.lineage import lineage_of
+from paretoken.study.choose import Choice
+from paretoken.study.file import REPORT_FILE
+from paretoken.study.finals import Side, doubts_of_side, effects
+from paretoken.study.limits import utilisation
+from paretoken.study.space import BASELINE
+from paretoken.study.steps import Steps
+from paretoken.units import MS_PER_S
+
+if TYPE_CHECKING:
+    from paretoken.study.optimize import State
+
+SCHEMA = 1
+WAITS = ("ttft_from_due_ms", "tpot_ms")
+
+
+def document_of(steps: Steps, state: "State", choice: Choice, started_at: str) -> dict[str, Any]:
+    space = state.space
+    baseline, hand = space.candidate(BASELINE), space.candidate(space.hand)
+    sides = state.sides
+    recommended = sides.get(choice.label) if choice.label is not None else None
+    return {
+        "schema": SCHEMA,
+        "study": steps.file.id,
+        "objective": steps.objective.as_json(),
+        "plan": state.plan.as_json(),
+        "interrupted": state.interrupted,
+        "baseline": _entry(baseline, sides),
+        "hand_setting": _entry(hand, sides),
+        "trials": [trial.as_json() for trial in state.trials],
+        "finals": _finals(state),
+        "frontier": _frontier(state, baseline),
+        "recommended": None if recommended is None else {**_entry(recommended.candidate, sides), "why": choice.why},
+        "why": choice.why,
+        "verdicts": _verdicts(steps, state, recommended),
+        "refused": state.refused,
+        "limits": _limits(state, recommended or sides.get(baseline.label)),
+        "wait": {
+            name: side.summary["metrics"].get("wait")
+            for name, side in (("baseline", sides.get(baseline.label)), ("recommended", recommended))
+            if side is not None
+        },
+        "doubts": [doubt.as_json() for doubt in _doubts(state)],
+        "definitions": definitions_json(),
+        "provenance": _provenance(steps, state, baseline, started_at).as_json(),
+        "report": f"studies/{steps.file.id}/{REPORT_FILE}",
+        "serve": f"paretoken serve {steps.file.id}",
+    }
+
+
+def _entry(candidate: Candidate, sides: Mapping[str, Side]) -> dict[str, Any]:
+    side = sides.get(candidate.label)
+    lineage = lineage_of(candidate.model)
+    return {
+        "label": candidate.label,
+        "candidate": candidate.as_json(),
+        "lineage": lineage,
+        "metrics": None if side is None else side.summary["metrics"],
+        "requests": None if side is None else side.summary["requests"],
+    }
+
+
+def _finals(state: "State") -> dict[str, Any]:
+    blocks = max((len(side.blocks) for side in state.sides.values()), default=0)
+    return {"blocks": blocks, "by_label": {label: side.as_json() for label, side in state.sides.items()}}
+
+
+def _verdicts(steps: Steps, state: "State", recommended: Side | None) -> dict[str, Any]:
+    """Of what is recommended, else of the finalist: why it is not is the same evidence."""
+    sides, space = state.sides, state.space
+    subject = recommended
+    if subject is None and state.finalist is not None:
+        subject = sides.get(state.finalist.label)
+    against = {"vs_baseline": space.label(BASELINE), "vs_hand_setting": space.label(space.hand)}
+    found: dict[str, Any] = {}
+    for name, label in against.items():
+        reference = sides.get(label)
+        comparable = (
+            subject is not None and reference is not None and reference.candidate.label != subject.candidate.label
+        )
+        judged: list[Effect] = []
+        if comparable and subject is not None and reference is not None:
+            judged = effects(reference, subject, steps.objective.effect_margin)
+        found[name] = [effect.as_json() for effect in judged]
+    is_finalist = subject is not None and state.finalist is not None and subject.candidate == state.finalist
+    found["behaviour"] = state.behaviour if is_finalist else None
+    found["intact"] = state.intact if is_finalist else None
+    return found
+
+
+def _frontier(state: "State", baseline: Candidate) -> list[dict[str, Any]]:
+    """One row a candidate: by the finals where it was in them, else by its screening run."""
+    rows: dict[str, dict[str, Any]] = {}
+    for trial in state.trials:
+        rows[trial.candidate.label] = _row(trial.candidate, "screening", trial.state, trial.metrics)
+    for side in state.sides.values():
+        rows[side.candidate.label] = _row(side.candidate, "finals", "complete", side.summary["metrics"])
+    points = [_point(row) for row in rows.values()]
+    on = {point.label for point in frontier(points).on} if points else set()
+    return [{**row, "on_frontier": row["label"] in on} for row in rows.values()]
+
+
+def _row(candidate: Candidate, phase: str, state: str, metrics: Mapping[str, Any]) -> dict[str, Any]:
+    cost = metrics.get("machine_s_per_mtok") or metrics.get("cost_per_mtok") or {}
+    return {
+        "label": candidate.label,
+        "phase": phase,
+        "state": state,
+        "bytes": candidate.model.bytes,
+        "output_tok_s": metrics.get("output_tok_s"),
+        "machine_s_per_mtok": cost.get("output"),
+        **{name: _p95(metrics.get(name)) for name in WAITS},
+    }
+
+
+def _p95(distribution: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if not distribution:
+        return None
+    return {"stat": "p95", "value": distribution["p95"], "ci95": distribution["ci95"].get("p95")}
+
+
+def _point(row: Mapping[str, Any]) -> Point:
+    axes = {name: _coordinate(row[name]) for name in ("machine_s_per_mtok", *WAITS)}
+    return Point(row["label"], axes, why_not=None if row["state"] == "complete" else str(row["state"]))
+
+
+def _coordinate(figure: Mapping[str, Any] | None) -> Coordinate | None:
+    if not figure or figure["value"] is None:
+        return None
+    low, high = figure.get("ci95") or (None, None)
+    return Coordinate(float(figure["value"]), low, high)
+
+
+def _limits(state: "State", side: Side | None) -> dict[str, Any] | None:
+    if state.limits is None:
+        return None
+    found: dict[str, Any] = {**state.limits.as_json(), "mbu": None, "mfu": None, "of": None}
+    if side is None:
+        return found
+    metrics = side.summary["metrics"]
+    step_ms, rate = metrics["tpot_ms"]["p50"], metrics["output_tok_s"]["value"]
+    if not step_ms or not rate:
+        return found
+    slots = int(side.candidate.engine_settings.get("slots", 1))
+    prompt, answer = metrics["input_tokens"]["value"] or 0.0, metrics["output_tokens"]["value"] or 0.0
+    shares = utilisation(
+        side.candidate,
+        found=state.limits,
+        streams=slots,
+        context_tokens=prompt + answer / 2,
+        step_s=step_ms / MS_PER_S,
+        tok_s=rate,
+    )
+    return {**found, **shares, "of": side.candidate.label}
+
+
+def _doubts(state: "State") -> list[Doubt]:
+    """Of the finals' sides, and of the behaviour's baseline; one a kind and side."""
+    found = [doubt for side in state.sides.values() for doubt in doubts_of_side(side)]
+    for stored in (state.behaviour or {}).get("doubts", []):
+        found.append(Doubt(stored["name"], stored["seen"]))
+    return list(dict.fromkeys(found))
+
+
+def _provenance(steps: Steps, state: "State", baseline: Candidate, started_at: str) -> Provenance:
+    clocks = {block.clock for side in state.sides.values() for block in side.blocks}
+    version = steps.bench.engine.version()
+    return Provenance(
+        tool_version=__version__,
+        started_at=started_at,
+        seed=steps.seed,
+        hardware=steps.bench.machine,
+        engine=steps.bench.engine.name,
+        engine_version=version.get("wheel"),
+        engine_args=dict(baseline.engine_settings),
+        model=state.space.model.name,
+        load_mode=steps.objective.load.as_json()["mode"],
+        warmup=steps.streams,
+        prompt_cache_policy="the candidate's own; the workload declares its shared system prompt",
+        clock=clocks.pop() if len(clocks) == 1 else "mixed" if clocks else "user",
+        extra={"engine_library_sha256": version.get("library_sha256"), "workload": "chat"},
+    )

@@ -1,0 +1,220 @@
+"""The steps of a study that run something: each is done once, stored, and read back on resume.
+
+    behaviour of a number type   speed of a candidate (a Trial)   one block of the finals
+
+Nothing raised here is lost on the study: an engine that dies is a trial's state. Ctrl-C goes up as KeyboardInterrupt
+after the run's files are complete.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from paretoken.core.candidate import Candidate, Model, digest_of
+from paretoken.core.doubt import Doubt
+from paretoken.core.objective import Objective
+from paretoken.core.record import Record
+from paretoken.core.request import Workload
+from paretoken.core.trial import Trial
+from paretoken.errors import EngineError, ModelError, UsageError
+from paretoken.metrics.cost import Price
+from paretoken.metrics.summary import summarise
+from paretoken.study.bench import Bench
+from paretoken.study.file import StudyFile
+from paretoken.study.run import Run, run_candidate
+from paretoken.verification.answers import differing_answers
+from paretoken.verification.intact import check_slots
+from paretoken.verification.verify import screen, verify
+from paretoken.workloads.chat import chat
+
+MOST_FAILED_SHARE = 0.05  # above, a trial is infeasible (frontier/pareto.py holds the same)
+WARMUP_OUTPUT_TOKENS = 4
+OUT_OF_MEMORY = "out of memory"
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """What every step of one study shares."""
+
+    bench: Bench
+    file: StudyFile
+    objective: Objective
+    seed: int
+    price: Price | None
+
+    @property
+    def streams(self) -> int:
+        return self.objective.load.concurrency or 1
+
+    def workload(self, requests: int, block: int) -> Workload:
+        """The same for every candidate of one block: equal work. One short warm-up request a stream fills the caches
+        that the workload declares to share."""
+        return chat(
+            requests=requests,
+            output_tokens=self.objective.output_tokens,
+            seed=self.seed * 1000 + block,
+            warmup=self.streams,
+            warmup_output_tokens=WARMUP_OUTPUT_TOKENS,
+        )
+
+    def key(self, candidate: Candidate, workload: Workload) -> str:
+        """Decision rule 10: a changed part never hits what was stored."""
+        return digest_of(
+            {
+                "engine": self.bench.engine.version(),
+                "candidate": candidate.key,
+                "workload": workload.digest,
+                "load": self.objective.load.as_json(),
+                "machine": self.bench.machine["fingerprint"],
+            }
+        )
+
+    # Behaviour
+
+    def screen_behaviour(self, base: Model, model: Model) -> dict[str, Any]:
+        """A quick look: enough to drop what is far off, not to keep."""
+        margin = self.objective.behaviour_margin_nat
+
+        def look() -> dict[str, Any]:
+            return screen(base, model, margin_nat=margin).as_json()
+
+        return self.file.once("behaviour_screen", self._pair_key(base, model), look)
+
+    def answers_that_differ(self, base: Model, model: Model) -> list[dict[str, Any]]:
+        """Two prompts that a refused model answers otherwise."""
+
+        def ask() -> dict[str, Any]:
+            pairs = differing_answers(base, model)[:2]
+            return {"pairs": [pair.as_json() for pair in pairs]}
+
+        found: list[dict[str, Any]] = self.file.once("answers", self._pair_key(base, model), ask)["pairs"]
+        return found
+
+    def verify_model(self, base: Model, model: Model, positions: int) -> dict[str, Any]:
+        """Decision rule 7 on the finalist, with the floors."""
+        margin = self.objective.behaviour_margin_nat
+
+        def look() -> dict[str, Any]:
+            return verify(
+                base, model, positions=positions, margin_nat=margin, on_progress=self.bench.talk.progress
+            ).as_json()
+
+        return self.file.once("behaviour", f"{self._pair_key(base, model)}/{positions}", look)
+
+    def verify_slots(self, candidate: Candidate) -> dict[str, Any]:
+        """Decision rule 6 on the candidate's own weights: its slots against one."""
+        slots = int(candidate.engine_settings.get("slots", 1))
+
+        def look() -> dict[str, Any]:
+            from paretoken.verification.floors import measure_floors
+
+            floors = measure_floors(candidate.model, positions=512, on_progress=self.bench.talk.progress)
+            return check_slots(candidate.model, slots, floors=floors, on_progress=self.bench.talk.progress).as_json()
+
+        return self.file.once("intact", f"{self._pair_key(candidate.model, candidate.model)}/{slots}", look)
+
+    def _pair_key(self, base: Model, model: Model) -> str:
+        return digest_of(
+            {
+                "engine": self.bench.engine.version(),
+                "base": base.fingerprint,
+                "model": model.fingerprint,
+                "margin": self.objective.behaviour_margin_nat,
+                "machine": self.bench.machine["fingerprint"],
+            }
+        )
+
+    # Speed
+
+    def screen_speed(self, candidate: Candidate, requests: int) -> Trial:
+        """One run of the screening workload, as a Trial in whatever state it ended."""
+        workload = self.workload(requests, block=900)
+        key = self.key(candidate, workload)
+
+        def run() -> dict[str, Any]:
+            try:
+                done = run_candidate(self.bench, candidate, workload, self.objective.load)
+            except (EngineError, UsageError, ModelError) as error:
+                return {
+                    "state": _state_of(error),
+                    "reason": str(error).splitlines()[0],
+                    "run_ids": [],
+                    "metrics": {},
+                    "doubts": [],
+                }
+            if done.interrupted:
+                raise KeyboardInterrupt
+            summary = summarise(done.records, load=self.objective.load, price=self.price, seed=self.seed).as_json()
+            failed = done.failed_share > MOST_FAILED_SHARE
+            return {
+                "state": "infeasible" if failed else "complete",
+                "reason": f"{done.failed_share:.0%} of its requests failed" if failed else None,
+                "run_ids": [done.id],
+                "metrics": summary["metrics"],
+                "requests": summary["requests"],
+                "doubts": [{"name": doubt.name, "seen": doubt.seen} for doubt in done.doubts],
+            }
+
+        return trial_of("screening", candidate, key, self.file.once("trial", key, run))
+
+    def block(self, candidate: Candidate, requests: int, block: int) -> "Block":
+        """One block of the finals. A block during which others used the machine is repeated once, then flagged."""
+        workload = self.workload(requests, block)
+        key = f"{self.key(candidate, workload)}/{block}"
+
+        def run() -> dict[str, Any]:
+            done = self._whole_run(candidate, workload)
+            if any(doubt.name == "host_contended" for doubt in done.doubts):
+                self.bench.talk.line(f"  the machine was busy with something else; repeating block {block + 1}")
+                done = self._whole_run(candidate, workload)
+            return {
+                "label": candidate.label,
+                "block": block,
+                "run_id": done.id,
+                "doubts": [{"name": doubt.name, "seen": doubt.seen} for doubt in done.doubts],
+                "clock": done.clock,
+            }
+
+        data = self.file.once("block", key, run)
+        records = tuple(self.bench.store.run(data["run_id"]).records())
+        return Block(data["run_id"], records, doubts_from(data["doubts"]), data["clock"])
+
+    def _whole_run(self, candidate: Candidate, workload: Workload) -> Run:
+        done = run_candidate(self.bench, candidate, workload, self.objective.load)
+        if done.interrupted:
+            raise KeyboardInterrupt
+        return done
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    run_id: str
+    records: tuple[Record, ...]
+    doubts: tuple[Doubt, ...]
+    clock: str
+
+
+def doubts_from(stored: list[dict[str, str]]) -> tuple[Doubt, ...]:
+    return tuple(Doubt(item["name"], item["seen"]) for item in stored)
+
+
+def trial_of(phase: str, candidate: Candidate, key: str, data: Mapping[str, Any]) -> Trial:
+    return Trial(
+        id=key[:12],
+        phase=phase,
+        candidate=candidate,
+        state=data["state"],
+        reason=data["reason"],
+        key=key,
+        run_ids=tuple(data["run_ids"]),
+        metrics=data["metrics"],
+        doubts=doubts_from(data["doubts"]),
+    )
+
+
+def _state_of(error: Exception) -> str:
+    """What to call a trial whose engine gave up: settings that don't fit and memory that doesn't suffice are
+    infeasible, everything else crashed."""
+    if isinstance(error, UsageError | ModelError) or OUT_OF_MEMORY in str(error).lower():
+        return "infeasible"
+    return "timeout" if "not ready" in str(error) else "crashed"
