@@ -1,7 +1,9 @@
 """From events to pieces: hostile JSON is counted, never raised."""
 
+import json
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paretoken.wire import PROTOCOLS, protocol_named
@@ -140,9 +142,8 @@ JSON = st.recursive(
 
 @pytest.mark.parametrize("name", PROTOCOLS.names())
 @given(value=JSON)
+@settings(max_examples=50)
 def test_no_json_breaks_a_protocol(name: str, value: object) -> None:
-    import json
-
     line = json.dumps(value).encode()
     under_test = protocol_named(name).reader()
     for piece in under_test.feed(b"data: " + line + b"\n\n" if name != "ollama-ndjson" else line + b"\n"):

@@ -50,13 +50,14 @@ def read_json(path: Path, limit: int = JSON_LIMIT) -> dict[str, Any]:
     return value
 
 
-def write_atomic(path: Path, data: bytes) -> None:
-    """All or nothing, also over a crash: the name appears, or changes, when the bytes are on disk."""
+@contextmanager
+def written_whole(path: Path) -> Iterator[BinaryIO]:
+    """A file to write, all or nothing, also over a crash: the name appears, or changes, when the bytes are on disk."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with temporary.open("wb") as file:
             os.fchmod(file.fileno(), 0o600)
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
@@ -64,6 +65,11 @@ def write_atomic(path: Path, data: bytes) -> None:
         temporary.unlink(missing_ok=True)
         raise
     sync_directory(path.parent)
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    with written_whole(path) as file:
+        file.write(data)
 
 
 def sync_directory(path: Path) -> None:

@@ -4,7 +4,6 @@ In: a run's directory and its Records. Out: the compressed capture, a schedule w
 words for run.json about what was kept. Stamps are always kept. It judges nothing and reads no reply.
 """
 
-import os
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -22,7 +21,7 @@ from paretoken.records.capture import (
     frame_bytes,
     read_capture,
 )
-from paretoken.records.files import read_json, sync_directory, write_json
+from paretoken.records.files import read_json, write_json, written_whole
 
 KEPT_BYTES = 256_000_000
 _SAMPLE_EVERY = 100  # beyond it, besides failures
@@ -93,19 +92,9 @@ def _thinned(frames: Iterable[Frame], keep: frozenset[int]) -> Iterator[Frame]:
 
 
 def _write_compressed(path: Path, frames: Iterable[Frame]) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     deflater = zlib.compressobj(_LEVEL)
-    try:
-        with temporary.open("wb") as file:
-            os.fchmod(file.fileno(), 0o600)
-            file.write(deflater.compress(MAGIC))
-            for frame in frames:
-                file.write(deflater.compress(frame_bytes(frame)))
-            file.write(deflater.flush())
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    sync_directory(path.parent)
+    with written_whole(path) as file:
+        file.write(deflater.compress(MAGIC))
+        for frame in frames:
+            file.write(deflater.compress(frame_bytes(frame)))
+        file.write(deflater.flush())
