@@ -6,6 +6,7 @@ nothing of records, engines or clocks.
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -76,12 +77,15 @@ class _Paired:
     def blocks_to_settle(self, margin: float, alpha: float) -> int | None:
         """How many more blocks until the interval lies inside the margin or excludes 1, if mean and scatter stay."""
         spread = self.error * math.sqrt(self.n)
-        for n in range(self.n + 1, MOST_BLOCKS + 1):
-            half = t_quantile(1 - alpha, n - 1) * spread / math.sqrt(n)
-            low, high = math.exp(self.mean - half), math.exp(self.mean + half)
-            if _inside(low, high, margin) or low > 1 or high < 1:
-                return n - self.n
-        return None
+        inside = min(math.log1p(margin) - self.mean, self.mean - math.log1p(-margin))
+        enough = max(abs(self.mean), inside)
+
+        def settled(n: int) -> bool:
+            return t_quantile(1 - alpha, n - 1) * spread / math.sqrt(n) < enough
+
+        # The half width only falls with n, so the first n that settles is found by bisection.
+        n = bisect_left(range(MOST_BLOCKS + 1), True, lo=self.n + 1, key=settled)
+        return n - self.n if n <= MOST_BLOCKS else None
 
 
 def _inside(low: float, high: float, margin: float) -> bool:
