@@ -1,0 +1,90 @@
+"""TLS over our own sockets, so that encrypted reads carry the kernel's receive stamps too.
+
+The ssl module's sockets hide the ancillary data; here it works on memory, and the bytes go through Connection. The
+stamp of a piece of plain text is that of the read which completed its TLS record.
+"""
+
+import ssl
+
+from paretoken.load.sockets import Connection, SocketAddress
+
+_PIECE_BYTES = 16 * 1024  # one TLS record
+
+
+class TlsConnection(Connection):
+    __slots__ = ("_incoming", "_outgoing", "_over", "_pending", "_tls", "_waits_to_write")
+
+    def __init__(self, family: int, address: SocketAddress, context: ssl.SSLContext, host: str) -> None:
+        super().__init__(family, address)
+        self._incoming = ssl.MemoryBIO()
+        self._outgoing = ssl.MemoryBIO()
+        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname=host)
+        self._pending = b""  # encrypted, not yet taken by the kernel
+        self._waits_to_write = True
+        self._over = False
+
+    def ready(self) -> bool:
+        if not super().ready():
+            return False
+        while True:
+            try:
+                self._tls.do_handshake()
+            except ssl.SSLWantReadError:
+                self._waits_to_write = not self.flushed()
+                if self._waits_to_write or not self._take_in():
+                    return False
+            else:
+                self._waits_to_write = False
+                self.flushed()
+                return True
+
+    def wants_write(self) -> bool:
+        return self._waits_to_write
+
+    def send(self, data: memoryview) -> int:
+        if not self.flushed():
+            return 0
+        piece = data[:_PIECE_BYTES]
+        self._tls.write(piece)
+        self.flushed()
+        return len(piece)
+
+    def flushed(self) -> bool:
+        self._pending += self._outgoing.read()
+        if self._pending:
+            self._pending = self._pending[super().send(memoryview(self._pending)) :]
+        return not self._pending
+
+    def receive(self) -> tuple[bytes, int]:
+        encrypted, t_ns = super().receive()
+        if encrypted:
+            self._incoming.write(encrypted)
+        else:
+            self._incoming.write_eof()
+        plain = self._decrypted()
+        self.flushed()  # the other side may have asked for something of the protocol's own
+        if not plain and not self._over:
+            raise BlockingIOError  # no record is complete yet
+        return plain, t_ns
+
+    def _decrypted(self) -> bytes:
+        parts = []
+        try:
+            while part := self._tls.read(_PIECE_BYTES):
+                parts.append(part)
+        except ssl.SSLWantReadError:
+            pass
+        except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
+            self._over = True  # with or without a goodbye: whether it came too early is seen from the response
+        return b"".join(parts)
+
+    def _take_in(self) -> bool:
+        """Read what the handshake waits for. False when nothing has come yet."""
+        try:
+            encrypted, _ = super().receive()
+        except BlockingIOError:
+            return False
+        if not encrypted:
+            raise ConnectionResetError(0, "the server ended the connection inside the TLS handshake")
+        self._incoming.write(encrypted)
+        return True
