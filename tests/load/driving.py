@@ -71,7 +71,7 @@ def drive(plan: Schedule, **how: object) -> Driven:
     connect = connector(plan.endpoint.address, plan.timeouts.connect_s)
     with kernel_stamps():
         zero_ns = clock.now_ns() + 2_000_000
-        sink = FrameList(zero_ns)
+        sink = FrameList()
         loop = Loop(plan, messages(plan), connect, sink, clock, zero_ns, **how)  # type: ignore[arg-type]
         facts = loop.run()
     records = records_of(plan.as_json(), [facts.frame(zero_ns), *sink.frames], plan.protocol)

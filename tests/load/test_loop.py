@@ -300,7 +300,7 @@ def test_without_free_descriptors_a_request_waits_and_is_sent_late() -> None:
 
         clock = RunClock()
         zero_ns = clock.now_ns()
-        sink = FrameList(zero_ns)
+        sink = FrameList()
         facts = Loop(plan, messages(plan), limited, sink, clock, zero_ns).run()
     records = records_of(plan.as_json(), sink.frames, plan.protocol)
     assert [record.outcome for record in records] == ["ok"] * 6
@@ -316,7 +316,7 @@ def test_no_descriptor_at_all_is_a_refusal_that_is_recorded() -> None:
 
     clock = RunClock()
     zero_ns = clock.now_ns()
-    sink = FrameList(zero_ns)
+    sink = FrameList()
     Loop(plan, messages(plan), nothing, sink, clock, zero_ns).run()
     records = records_of(plan.as_json(), sink.frames, plan.protocol)
     assert [(record.reply.error, record.reply.error_message) for record in records] == [
@@ -355,7 +355,7 @@ def test_an_answer_before_the_request_was_read_is_taken_and_the_connection_dropp
         plan = schedule(port, requests=(planned(0, body="x" * 20_000_000),))
         clock = RunClock()
         zero_ns = clock.now_ns()
-        sink = FrameList(zero_ns)
+        sink = FrameList()
         loop = Loop(plan, messages(plan), connector(plan.endpoint.address, 1.0), sink, clock, zero_ns)
         listener.setblocking(True)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from paretoken.load.pace import Due, Pace
+from paretoken.load.pace import SLOT_OPENS_NS, Due, Pace
 from paretoken.load.schedule import ClosedLoop, OpenLoop, Planned
 from tests.load.driving import planned, schedule
 
@@ -22,15 +22,15 @@ def taken(paced: Pace, now_ns: int) -> list[Due]:
     return found
 
 
-def test_a_closed_loop_starts_with_as_many_as_it_has_slots() -> None:
-    paced = pace(ClosedLoop(2), 5)
-    assert taken(paced, 0) == [Due(0, 0), Due(0, 1)]
+def test_a_closed_loop_starts_with_as_many_as_it_has_slots_a_moment_apart() -> None:
+    paced = pace(ClosedLoop(3), 5)
+    assert taken(paced, S) == [Due(0, 0), Due(SLOT_OPENS_NS, 1), Due(2 * SLOT_OPENS_NS, 2)]
     assert paced.next_due_ns is None
-    paced.ended(1, 7, well=True)
-    assert taken(paced, 7) == [Due(7, 2)]
-    paced.ended(0, 9, well=False)
-    assert taken(paced, 8) == []
-    assert taken(paced, 9) == [Due(9, 3)]
+    paced.ended(1, 2 * S + 7, well=True)
+    assert taken(paced, 3 * S) == [Due(2 * S + 7, 3)]
+    paced.ended(0, 4 * S + 9, well=False)
+    assert taken(paced, 4 * S + 8) == []
+    assert taken(paced, 4 * S + 9) == [Due(4 * S + 9, 4)]
 
 
 def test_think_time_counts_from_the_moment_the_slot_became_free() -> None:
@@ -81,7 +81,7 @@ def test_in_an_open_loop_a_second_turn_is_due_after_the_first_ended() -> None:
 def test_nothing_becomes_due_after_the_stated_duration() -> None:
     paced = pace(ClosedLoop(2), 6, duration_s=10.0)
     assert paced.stop_ns == 10 * S
-    assert len(taken(paced, 0)) == 2
+    assert len(taken(paced, S)) == 2
     paced.ended(0, 9 * S, well=True)
     paced.ended(1, 10 * S, well=True)
     assert taken(paced, 99 * S) == [Due(9 * S, 2)]  # due before the end, however late it is taken

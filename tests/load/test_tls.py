@@ -63,7 +63,7 @@ def run(plan: Schedule, checked: ssl.SSLContext | None) -> tuple[FrameList, Fact
     connect = connector(Address("https", "127.0.0.1", plan.endpoint.port, plan.endpoint.path), 1.0, checked)
     clock = RunClock()
     zero_ns = clock.now_ns()
-    sink = FrameList(zero_ns)
+    sink = FrameList()
     return sink, Loop(plan, messages(plan), connect, sink, clock, zero_ns).run()
 
 

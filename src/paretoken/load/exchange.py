@@ -39,6 +39,7 @@ class Exchange:
         "heard_ns",
         "how",
         "id",
+        "interest",
         "position",
         "quiet_since_ns",
         "read_bytes",
@@ -57,6 +58,7 @@ class Exchange:
         self._now = now
         self._reader = ResponseReader(keep_body=False)
         self._state = _CONNECTING
+        self.interest = WRITE  # what it waits for
         self._reused = False
         self._sent = 0
         self.started_ns = 0
@@ -92,12 +94,6 @@ class Exchange:
         return "gap" if self.reads else "first byte"
 
     @property
-    def interest(self) -> int:
-        if self._state == _CONNECTING:
-            return WRITE if self.connection.wants_write() else READ
-        return READ | WRITE if self._state == _SENDING else READ
-
-    @property
     def well(self) -> bool:
         """Once it has ended: whether a conversation may go on, answered to its end with 200."""
         return self._reader.complete and self._reader.status == 200
@@ -106,34 +102,37 @@ class Exchange:
     def reusable(self) -> bool:
         return self.how == "complete" and self._reader.keep_alive and self._state == _READING
 
-    def ready(self, mask: int) -> None:
-        """The connection can be read or written."""
-        if self._state == _CONNECTING:
+    def ready(self, mask: int) -> int:
+        """The connection can be read or written. Returns the stamp of what was read, 0 when nothing was."""
+        if self._state == _READING:
+            return self._read()
+        t_ns = self._read() if mask & READ and self._state == _SENDING else 0
+        if self.how is None:
             self._write()
-            return
-        if mask & READ:
-            self._read()
-        if mask & WRITE and self._state == _SENDING and self.how is None:
-            self._write()
-
-    def _write(self) -> None:
-        try:
-            if self._state == _CONNECTING:
-                if not self.connection.ready():
-                    return
-                self.quiet_since_ns = self._now()
-                self._sink.append(CONNECTED, self.id, self.quiet_since_ns)
-                self._state = _SENDING
-            self._send()
-        except OSError as error:
-            self._broken("refused" if self._state == _CONNECTING else "reset", error)
+        return t_ns
 
     def finish(self, how: str, end_ns: int, reason: str = "") -> None:
         self.how = how
         self.end_ns = end_ns
         self._sink.append(END, self.id, end_ns, f"{how}: {reason}".encode() if reason else how.encode())
 
+    def _write(self) -> None:
+        """Go on with connecting and sending, as far as it can be done now."""
+        try:
+            if self._state == _CONNECTING:
+                if not self.connection.ready():
+                    self.interest = WRITE if self.connection.wants_write() else READ
+                    return
+                self.quiet_since_ns = self._now()
+                self._sink.append(CONNECTED, self.id, self.quiet_since_ns)
+                self._state = _SENDING
+            if self._state == _SENDING:
+                self._send()
+        except OSError as error:
+            self._broken("refused" if self._state == _CONNECTING else "reset", error)
+
     def _send(self) -> None:
+        self.interest = READ | WRITE
         if self._sent == 0:
             before_ns = self._now()
             self._sent = self.connection.send(memoryview(self._message))
@@ -148,18 +147,19 @@ class Exchange:
             self._sent += taken
         if self.connection.flushed():
             self._state = _READING
+            self.interest = READ
 
-    def _read(self) -> None:
+    def _read(self) -> int:
         try:
             data, t_ns = self.connection.receive()
         except BlockingIOError:
-            return
+            return 0
         except OSError as error:
             self._broken("reset", error)
-            return
+            return 0
         if not data:
             self._closed()
-            return
+            return 0
         if not t_ns:
             t_ns = self._now()
             self.unstamped += 1
@@ -173,6 +173,7 @@ class Exchange:
             self.finish("complete", t_ns)
         elif reader.error is not None:
             self.finish("eof", t_ns, reader.error)
+        return t_ns
 
     def _closed(self) -> None:
         if self._is_stale():

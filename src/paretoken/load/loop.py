@@ -82,7 +82,7 @@ class Loop:
         self._full = False  # no descriptor is free until a request ends
         self._cut_off: str | None = None  # why, once the run is to end at once
         self._refused_in_a_row = 0
-        self._max_lag_ns = 0
+        self._read_ns = self._max_lag_ns = 0
         self._next_look_ns = zero_ns + _LOOK_NS
         self._next_progress_ns = zero_ns + round(PROGRESS_EVERY_S * NS_PER_S)
         self._started = self._ended = self._reads = self._unstamped = self._read_bytes = 0
@@ -110,31 +110,37 @@ class Loop:
         return self._facts()
 
     def _turn(self) -> None:
+        """What is due is started, then what has come is read. Most turns only read, so they do nothing twice."""
         now_ns = self._clock.now_ns()
+        if self._read_ns and now_ns - self._read_ns > self._max_lag_ns:
+            self._max_lag_ns = now_ns - self._read_ns
         if now_ns >= self._next_look_ns:
             self._look(now_ns)
-        while not self._full and (due := self._pace.take(now_ns)) is not None:
-            self._start(due)
-        until_ns, exactly = self._next_look_ns, False
         due_ns = self._pace.next_due_ns
+        if due_ns is not None and due_ns <= now_ns and not self._full:
+            self._start_all(now_ns)
+            now_ns, due_ns = self._clock.now_ns(), self._pace.next_due_ns
+        until_ns, exactly = self._next_look_ns, False
         if due_ns is not None and due_ns < until_ns and not self._full:
             until_ns, exactly = due_ns, True
-        active = self._active
         read_ns = 0
-        for fd, mask in self._poller.wait(until_ns - self._clock.now_ns(), exactly=exactly):
-            exchange = active.get(fd)
+        for fd, mask in self._poller.wait(until_ns - now_ns, exactly=exactly):
+            exchange = self._active.get(fd)
             if exchange is not None:
-                exchange.ready(mask)
-                read_ns = exchange.heard_ns
-                self._after(exchange)
+                read_ns = exchange.ready(mask)
+                if exchange.how is not None or exchange.interest != exchange.connection.mask:
+                    self._after(exchange)
             elif fd in self._interrupts:
                 self._cut_off = _INTERRUPTED
             else:
                 self._pool.drop(fd)
-        if read_ns:  # the last of the batch has waited longest
-            self._max_lag_ns = max(self._max_lag_ns, self._clock.now_ns() - read_ns)
+        self._read_ns = read_ns  # the last of the batch waited longest
 
     # One request, from due to ended.
+
+    def _start_all(self, now_ns: int) -> None:
+        while not self._full and (due := self._pace.take(now_ns)) is not None:
+            self._start(due)
 
     def _start(self, due: Due) -> None:
         request = self._schedule.requests[due.position]
@@ -173,8 +179,7 @@ class Loop:
         """What an exchange did may end it, or change what it waits for."""
         connection = exchange.connection
         if exchange.how is None:
-            if exchange.interest != connection.mask:
-                self._pool.watch(connection, exchange.interest)
+            self._pool.watch(connection, exchange.interest)
             return
         del self._active[connection.fd]
         if exchange.reusable:

@@ -1,7 +1,7 @@
 """A single request watched while it is answered, in this process: for a live trace, not for a measurement.
 
-In: a schedule, mostly of one request. Out: each read's body bytes with its moment, as they come, and in the end the
-Records, read from the same frames as those of any run. Moments are seconds on the run's clock, 0 = its start.
+In: a schedule of one request. Out: each read's body bytes as they come, with the seconds since the request's first byte
+was sent, and in the end the Record, read from the same frames as those of any run.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from paretoken.load.loop import Facts, Loop
 from paretoken.load.message import messages
 from paretoken.load.schedule import Schedule
 from paretoken.load.sockets import kernel_stamps
-from paretoken.records.capture import READ, Frame
+from paretoken.records.capture import READ, SENT, Frame
 from paretoken.records.read import records_of
 from paretoken.units import NS_PER_S
 from paretoken.wire.http1 import ResponseReader
@@ -22,22 +22,26 @@ OnBody = Callable[[float, bytes], None]
 
 
 class FrameList:
-    """Frames in memory. `on_body` hears the body bytes of every read (HTTP framing taken off) as they come."""
+    """Frames in memory, of one request when `on_body` is given: it hears the body bytes of every read (HTTP framing
+    taken off) as they come."""
 
-    def __init__(self, zero_ns: int, on_body: OnBody | None = None) -> None:
+    def __init__(self, on_body: OnBody | None = None) -> None:
         self.frames: list[Frame] = []
-        self._zero_ns = zero_ns
         self._on_body = on_body
-        self._readers: dict[int, ResponseReader] = {}
+        self._reader = ResponseReader()
+        self._sent_ns: int | None = None
 
     def append(self, kind: int, request_id: int, t_ns: int, data: bytes = b"") -> None:
         self.frames.append(Frame(request_id, kind, t_ns, data))
-        if kind == READ and self._on_body is not None:
-            reader = self._readers.setdefault(request_id, ResponseReader())
-            reader.feed(data)
-            body = reader.take_body()
+        if self._on_body is None:
+            return
+        if kind == SENT and self._sent_ns is None:
+            self._sent_ns = t_ns
+        elif kind == READ and self._sent_ns is not None:
+            self._reader.feed(data)
+            body = self._reader.take_body()
             if body:
-                self._on_body((t_ns - self._zero_ns) / NS_PER_S, body)
+                self._on_body((t_ns - self._sent_ns) / NS_PER_S, body)
 
 
 def stream_one(schedule: Schedule, on_body: OnBody) -> tuple[Record, Facts]:
@@ -52,7 +56,7 @@ def stream_one(schedule: Schedule, on_body: OnBody) -> tuple[Record, Facts]:
     clock = RunClock()
     with kernel_stamps():
         zero_ns = clock.now_ns()
-        sink = FrameList(zero_ns, on_body)
+        sink = FrameList(on_body)
         facts = Loop(schedule, ready_messages, connect, sink, clock, zero_ns).run()
     (record,) = records_of(schedule.as_json(), [facts.frame(zero_ns), *sink.frames], schedule.protocol)
     return record, facts

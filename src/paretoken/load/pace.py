@@ -3,7 +3,8 @@
 Enters: the schedule, and what the loop tells it (a request ended at this moment, well or not). Leaves: the next request
 and the moment it was due. A turn is due when the turn before it ended, plus the think time. In a closed loop a slot
 takes the next session when its session is over; in an open loop a session is due by its arrival, however slow the
-others are. Knows no clock, no socket: a test drives it with numbers.
+others are. The slots of a closed loop open one after another, a moment apart: if all were due at once, the last ones
+would be late by our own doing. Knows no clock, no socket: a test drives it with numbers.
 """
 
 import heapq
@@ -13,6 +14,8 @@ from typing import NamedTuple
 
 from paretoken.load.schedule import ClosedLoop, Schedule
 from paretoken.units import NS_PER_S
+
+SLOT_OPENS_NS = 250_000  # between two slots: twice what it takes to open a connection and send a request
 
 
 class Due(NamedTuple):
@@ -31,8 +34,8 @@ class Pace:
         self._stop_ns = None if schedule.duration_s is None else zero_ns + round(schedule.duration_s * NS_PER_S)
         if isinstance(schedule.arrivals, ClosedLoop):
             self._fresh.extend(range(len(self._sessions)))
-            for _ in range(schedule.arrivals.concurrency):
-                self._slot_free(zero_ns)
+            for slot in range(schedule.arrivals.concurrency):
+                self._slot_free(zero_ns + slot * SLOT_OPENS_NS)
         else:
             for session, due_s in enumerate(schedule.arrivals.due_s):
                 self._fix(session, zero_ns + round(due_s * NS_PER_S))

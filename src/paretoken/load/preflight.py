@@ -69,7 +69,7 @@ def _get(endpoint: Endpoint, headers: dict[str, str]) -> tuple[str, str, Respons
     question = Planned(id=0, session=0, turn=0, warmup=False, think_s=0.0, wanted_output_tokens=None, body="")
     schedule = Schedule(endpoint=endpoint, protocol="", arrivals=ClosedLoop(1), requests=(question,), timeouts=_LIMITS)
     zero_ns = clock.now_ns()
-    sink = FrameList(zero_ns)
+    sink = FrameList()
     Loop(schedule, [message(endpoint, "GET", headers, b"")], connect, sink, clock, zero_ns).run()
     answer = ResponseReader()
     end = Frame(0, END, 0, b"")

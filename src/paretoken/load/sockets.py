@@ -21,6 +21,7 @@ READ_BYTES = 64 * 1024
 _ANCILLARY_BYTES = 64
 # Linux's number on every architecture Python ships wheels for; the socket module does not name it.
 _SO_TIMESTAMPNS = 35
+_STAMP = (socket.SOL_SOCKET, _SO_TIMESTAMPNS)
 _TIMESPEC = struct.Struct("@ll")
 KERNEL_STAMPS = sys.platform == "linux"
 _STAMPS_BEGIN_S = 0.01
@@ -83,10 +84,10 @@ class Connection:
         if not KERNEL_STAMPS:
             return self.sock.recv(READ_BYTES), 0
         data, ancillary, _, _ = self.sock.recvmsg(READ_BYTES, _ANCILLARY_BYTES)
-        for level, kind, value in ancillary:
-            if level == socket.SOL_SOCKET and kind == _SO_TIMESTAMPNS and len(value) == _TIMESPEC.size:
-                seconds, nanoseconds = _TIMESPEC.unpack(value)
-                return data, seconds * NS_PER_S + nanoseconds
+        # No other ancillary data was asked for, so this is the stamp if it is there at all.
+        if ancillary and ancillary[0][:2] == _STAMP:
+            seconds, nanoseconds = _TIMESPEC.unpack(ancillary[0][2])
+            return data, seconds * NS_PER_S + nanoseconds
         return data, 0
 
     def close(self) -> None:
