@@ -1,6 +1,7 @@
 """The loop against a scripted server: what is captured, how requests end, and that every one is accounted for."""
 
 import errno
+import itertools
 import socket
 import sys
 import threading
@@ -10,12 +11,13 @@ from contextlib import contextmanager
 import msgspec
 import pytest
 
+from paretoken.load import loop
 from paretoken.load.clock import RunClock
 from paretoken.load.connect import connector
 from paretoken.load.loop import Loop
 from paretoken.load.message import messages
 from paretoken.load.one import FrameList
-from paretoken.load.progress import Progress
+from paretoken.load.progress import PROGRESS_EVERY_S, Progress
 from paretoken.load.schedule import ClosedLoop, OpenLoop, Timeouts
 from paretoken.load.sockets import Connection
 from paretoken.records.capture import CONNECTED, DUE, END, READ, SENT, STARTED
@@ -356,8 +358,7 @@ def test_an_answer_before_the_request_was_read_is_taken_and_the_connection_dropp
         clock = RunClock()
         zero_ns = clock.now_ns()
         sink = FrameList()
-        loop = Loop(plan, messages(plan), connector(plan.endpoint.address, 1.0), sink, clock, zero_ns)
-        listener.setblocking(True)
+        looping = Loop(plan, messages(plan), connector(plan.endpoint.address, 1.0), sink, clock, zero_ns)
 
         def refuse() -> None:
             connected, _ = listener.accept()
@@ -369,18 +370,21 @@ def test_an_answer_before_the_request_was_read_is_taken_and_the_connection_dropp
         done = threading.Event()
         thread = threading.Thread(target=refuse)
         thread.start()
-        loop.run()
+        looping.run()
         done.set()
         thread.join()
     (record,) = records_of(plan.as_json(), sink.frames, plan.protocol)
     assert (record.reply.error, record.reply.status) == ("http_status", 413)
 
 
-def test_progress_is_said_at_most_once_a_second() -> None:
+def test_progress_is_said_when_it_is_time_and_not_more_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert PROGRESS_EVERY_S == 1.0
+    monkeypatch.setattr(loop, "PROGRESS_EVERY_S", 0.25)
     said: list[Progress] = []
-    with Server(streaming(tokens=12, gap_s=0.1)) as server:
+    with Server(streaming(tokens=6, gap_s=0.1)) as server:
         drive(schedule(server.port, requests=1), on_progress=said.append)
-    assert len(said) == 1
+    assert said
+    assert all(later.elapsed_s - earlier.elapsed_s >= 0.24 for earlier, later in itertools.pairwise(said))
     assert (said[0].started, said[0].ended, said[0].scheduled, said[0].in_flight) == (1, 0, 1, 1)
     assert said[0].read_bytes > 0
 
