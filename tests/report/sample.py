@@ -4,8 +4,10 @@ Synthetic: the shape is the contract of studies/ID/result.json, the numbers rese
 on two cores. Nothing here is a measurement.
 """
 
+import copy
 import random
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from paretoken.core.candidate import Applied, Candidate, Model
@@ -25,7 +27,7 @@ Q4_0 = Model("smollm2-135m.Q4_0", "q4.gguf", "40404040", 91_726_720)
 def candidate(label: str, model: Model, slots: int) -> Candidate:
     techniques = [Applied("batching", "service", {"slots": slots})] if slots > 1 else []
     if model is not PUBLISHED:
-        techniques.insert(0, Applied("quantize", "model", {"type": label.split(" ")[0]}))
+        techniques.insert(0, Applied("quantize", "model", {"to": label.split(" ")[0]}))
     settings = {"threads": 2, "slots": slots, "batch": 2048, "ubatch": 512}
     return Candidate(label, "llamacpp", model, settings, tuple(techniques))
 
@@ -75,9 +77,9 @@ def distribution(values: Sequence[float]) -> dict[str, Any]:
     }
 
 
-def scalar(value: float | None, share: float = 0.03, reasons: Sequence[str] = ()) -> dict[str, Any]:
+def scalar(value: float | None, share: float = 0.03, reasons: dict[str, str] | None = None) -> dict[str, Any]:
     ci95 = None if value is None else [round(value * (1 - share), 4), round(value * (1 + share), 4)]
-    return {"value": value, "ci95": ci95, "reasons": list(reasons)}
+    return {"value": value, "ci95": ci95, "reasons": dict(reasons or {})}
 
 
 def samples(label: str, count: int) -> dict[str, list[float]]:
@@ -105,10 +107,10 @@ def metrics(label: str, count: int = BLOCKS * PER_BLOCK) -> dict[str, Any]:
         "req_s": scalar(round(rate / TOKENS, 3)),
         "full_window_req_s": scalar(round(rate / TOKENS * 0.97, 3)),
         "tok_s_per_user": scalar(round(1000 / tpot, 2)),
-        "goodput_share": scalar(None, reasons=["no SLO was stated"]),
-        "machine_s_per_mtok": scalar(round(1e6 / rate, 1)),
-        "mbu": scalar(0.41, reasons=[]),
-        "mfu": scalar(None, reasons=["the machine's FLOP/s were not measured"]),
+        "goodput_share": scalar(None, reasons={"value": "no SLO was stated"}),
+        "machine_s_per_mtok": {"output": scalar(round(1e6 / rate, 1)), "input": scalar(None), "total": scalar(None)},
+        "mbu": scalar(0.41),
+        "mfu": scalar(None, reasons={"value": "the machine's FLOP/s were not measured"}),
     }
 
 
@@ -120,12 +122,21 @@ def behaviour(verdict: str, kld: float, ci95: tuple[float, float], same_top: flo
     return {
         "verdict": verdict,
         "evidence": "logits",
-        "kld": {"value": kld, "ci95": list(ci95)},
-        "same_top": {"value": same_top, "se": 0.006},
-        "ppl_ratio": {"value": 1.004, "ci95": [0.998, 1.011]},
+        "reason": f"the mean KLD is {kld} nat at {positions} positions",
+        "kld": {"value": kld, "se": kld / 12, "ci95": list(ci95), "median": kld / 3, "p99": kld * 9, "max": kld * 40},
+        "same_top": {"value": same_top, "se": 0.006, "ci95": [same_top - 0.012, same_top + 0.012]},
+        "ppl_ratio": {"value": 1.004, "se": 0.003, "ci95": [0.998, 1.011]},
+        "delta_p_rms": 0.021,
+        "margin_nat": 0.01,
+        "floor_nat": 0.0038,
         "positions": positions,
         "documents": 8,
-        "floors": {"repeat": {"kld": 0.0}, "numerics": {"kld": 0.0031, "upper": 0.0038}},
+        "positions_to_settle": None,
+        "floors": {
+            "repeat_nat": 0.0,
+            "numerics_nat": 0.0038,
+            "changes": [{"name": "threads", "kld": {"value": 0.0031}, "near_tie_flips": 9, "hard_flips": 2}],
+        },
         "doubts": [],
     }
 
@@ -189,7 +200,7 @@ def point(judged: Candidate, phase: str, on_frontier: bool, state: str = "comple
         "label": judged.label,
         "phase": phase,
         "state": state,
-        "machine_s_per_mtok": found["machine_s_per_mtok"],
+        "machine_s_per_mtok": found["machine_s_per_mtok"]["output"],
         "output_tok_s": found["output_tok_s"],
         "ttft_from_due_ms": latency("ttft_from_due_ms"),
         "tpot_ms": latency("tpot_ms"),
@@ -239,7 +250,13 @@ def differing_answers() -> list[dict[str, Any]]:
 
 
 def sample() -> dict[str, Any]:
-    """The full document of a search that found something: Q8_0 with 8 slots beats both, Q4_0 is refused."""
+    """The full document of a search that found something: Q8_0 with 8 slots beats both, Q4_0 is refused. A copy that a
+    test may change."""
+    return copy.deepcopy(_sample())
+
+
+@cache
+def _sample() -> dict[str, Any]:
     return {
         "schema": 1,
         "study": STUDY,
@@ -288,7 +305,7 @@ def sample() -> dict[str, Any]:
                 effect("tpot_p50_ms", "better", 0.754, 0.731, 0.778),
             ],
             "behaviour": ACCEPTED,
-            "intact": {"verdict": "intact", "flips": 3, "positions": 2048},
+            "intact": {"verdict": "intact", "positions": 512, "near_tie_flips": 4, "hard_flips": 1},
         },
         "refused": [
             {

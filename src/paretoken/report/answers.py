@@ -27,6 +27,11 @@ _SHORT = {
 }
 
 
+def verdict_of(behaviour: Mapping[str, Any]) -> str:
+    """'' when there is none."""
+    return plain(behaviour.get("verdict") or "")
+
+
 def same_weights(reading: Reading) -> bool:
     """The recommended runs the very file that the baseline runs."""
     label = reading.recommended
@@ -44,9 +49,9 @@ def kept_answers(reading: Reading) -> bool:
 
 def in_short(reading: Reading) -> str:
     """The answers in a few words, for a headline."""
-    verdict = reading.behaviour.get("verdict")
+    verdict = verdict_of(reading.behaviour)
     if verdict in _SHORT:
-        return _SHORT[str(verdict)]
+        return _SHORT[verdict]
     if not same_weights(reading):
         return "but its answers were not checked"
     return "from the same weights" if reading.intact in ("intact", None) else "but its answers may differ"
@@ -54,10 +59,10 @@ def in_short(reading: Reading) -> str:
 
 def answers_fact(reading: Reading) -> Fact:
     found = reading.behaviour
-    verdict = found.get("verdict")
+    verdict = verdict_of(found)
     clauses: list[str] = []
     if verdict in _BEHAVIOUR_WORDS:
-        clauses.append(_BEHAVIOUR_WORDS[str(verdict)])
+        clauses.append(_BEHAVIOUR_WORDS[verdict])
         clauses += evidence(found, reading.margin_nat)
     elif same_weights(reading):
         clauses.append("the weights are untouched")
@@ -85,21 +90,12 @@ def evidence(behaviour: Mapping[str, Any], margin_nat: float | None) -> list[str
         against = f", margin {margin:g}" if margin is not None else ""
         span = show_interval(kld, show_nat)
         clauses.append(f"KLD {show_nat(kld.value)} nat{f' ({span})' if span else ''}{against}")
-    same_top = same_top_of(behaviour)
+    same_top = scalar(behaviour, "same_top")
     if same_top.value is not None:
         positions = number(behaviour.get("positions"))
         at = f" at {positions:,.0f} positions" if positions else ""
         clauses.append(f"{show_percent(same_top.value)} same first choice{at}")
     return clauses
-
-
-def same_top_of(behaviour: Mapping[str, Any]) -> Figure:
-    """The share of positions with the same top token, as value ± 1.96 SE."""
-    found = mapping(behaviour.get("same_top"))
-    value, error = number(found.get("value")), number(found.get("se"))
-    if value is None or error is None:
-        return scalar(behaviour, "same_top")
-    return Figure(value, max(0.0, value - 1.96 * error), min(1.0, value + 1.96 * error))
 
 
 def refused_fact(reading: Reading) -> Fact | None:
@@ -111,7 +107,7 @@ def refused_fact(reading: Reading) -> Fact | None:
     rate = refused_rate(reading, first)
     speed = f" ({show_rate(rate.value)})" if rate.value is not None else ""
     behaviour = mapping(first.get("behaviour"))
-    numbers_decided = behaviour.get("verdict") == "changed"
+    numbers_decided = verdict_of(behaviour) == "changed"
     # Then the gate's own numbers are shorter than the study's sentence, which the page shows in full.
     why, *rest = (numbers_decided and evidence(behaviour, reading.margin_nat)) or [plain(first.get("reason"))]
     clauses = [f"{plain(first.get('label'))}{speed}: {why}", *rest]

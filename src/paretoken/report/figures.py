@@ -12,6 +12,7 @@ from typing import Any
 from paretoken.units import MS_PER_S, show_duration
 
 NOT_KNOWN = "not known"
+COST = "machine_s_per_mtok"
 
 
 def plain(text: object) -> str:
@@ -20,7 +21,10 @@ def plain(text: object) -> str:
     Control characters would move a terminal's cursor and abort the chart renderer; bidirectional marks would reorder
     the words around them.
     """
-    return " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
+    words = str(text)
+    if not words.isprintable():
+        words = "".join(c if c.isprintable() else " " for c in words)
+    return " ".join(words.split())
 
 
 def shorten(text: str, length: int) -> str:
@@ -69,7 +73,10 @@ class Figure:
 
 def _figure(value: object, interval: object, reason: object) -> Figure:
     low, high = interval if isinstance(interval, list | tuple) and len(interval) == 2 else (None, None)
-    words = "; ".join(plain(item) for item in reason) if isinstance(reason, list | tuple) else plain(reason or "")
+    said = (
+        list(reason.values()) if isinstance(reason, Mapping) else reason if isinstance(reason, list) else [reason or ""]
+    )
+    words = "; ".join(dict.fromkeys(plain(item) for item in said))
     return Figure(number(value), number(low), number(high), words or None)
 
 
@@ -79,6 +86,12 @@ def scalar(holder: object, name: str) -> Figure:
     if isinstance(found, Mapping):
         return _figure(found.get("value"), found.get("ci95"), found.get("reasons"))
     return Figure(number(found))
+
+
+def cost_of(holder: object) -> Figure:
+    """Machine seconds for a million output tokens; M holds one cost a denominator, a frontier point the one alone."""
+    found = mapping(mapping(holder).get(COST))
+    return scalar(found, "output") if "output" in found else scalar(holder, COST)
 
 
 def quantile(metrics: object, name: str, stat: str) -> Figure:
@@ -100,11 +113,16 @@ def show_ms(value_ms: float) -> str:
 
 def show_number(value: float) -> str:
     """Three significant digits; thousands are grouped; what would be 1e-05 stays a decimal."""
-    if value == 0:
+    rounded = float(f"{value:.3g}")  # first, so that 9.996 has the decimals of 10.0
+    if rounded == 0:
         return "0"
-    if abs(value) >= 999.5:
+    if abs(rounded) >= 1000:
         return f"{value:,.0f}"
-    return f"{value:.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
+    return f"{rounded:.{max(0, 2 - math.floor(math.log10(abs(rounded))))}f}"
+
+
+def show_seconds(value: float) -> str:
+    return f"{show_number(value)} s"
 
 
 def show_nat(value: float) -> str:

@@ -57,8 +57,10 @@ class Reading:
 
     @property
     def finalists(self) -> list[str]:
-        """The labels to show side by side: baseline, hand setting, recommended, without repeats."""
-        wanted = [self.baseline, self.hand, self.recommended]
+        """The labels to show side by side: baseline, hand setting, who else ran finals, recommended."""
+        ran = [plain(label) for label in mapping(mapping(self.result.get("finals")).get("by_label"))]
+        others = [label for label in ran if label != self.recommended]
+        wanted = [self.baseline, self.hand, *others, self.recommended]
         return list(dict.fromkeys(label for label in wanted if label))
 
     # What was measured

@@ -38,6 +38,7 @@ BETTER, HAND_IS_BEST, BASELINE_IS_BEST, UNSETTLED, NOTHING, INVALID = (
     "nothing",
     "invalid",
 )
+_MAX_MEASURED = 4
 VS_BASELINE, VS_HAND = "vs_baseline", "vs_hand_setting"
 
 
@@ -81,6 +82,23 @@ def why(reading: Reading) -> str | None:
     return plain(found) if found else None
 
 
+def lede(reading: Reading) -> str:
+    """The second sentence of the page: both waits, or why there is nothing to compare."""
+    label, reason = reading.recommended, why(reading)
+    if ending(reading) == INVALID:
+        return "When a doubt forbids a verdict, there are no headline numbers."
+    if label is None or label == reading.baseline:
+        return f"{reason[:1].upper()}{reason[1:]}." if reason else ""
+    waits = [
+        f"{head} after {instead_of(now, before)}"
+        for head, name in (("the first word", FIRST_WORD), ("each next token", PER_TOKEN))
+        if (now := reading.figure(label, name, "p50")).known
+        and (before := reading.figure(reading.baseline, name, "p50")).known
+    ]
+    said = f"{', '.join(waits)} (medians, {reading.load})" if waits else reason or ""
+    return f"{said[:1].upper()}{said[1:]}." if said else ""
+
+
 def facts(reading: Reading) -> list[Fact]:
     """Everything the last screen says between its first line and where the report lies."""
     how = ending(reading)
@@ -94,6 +112,8 @@ def facts(reading: Reading) -> list[Fact]:
         found.append(against_hand(reading))
     else:
         found += _as_measured(reading)
+        if shown is None and reading.behaviour:
+            found.append(answers_fact(reading))
     found += [refused_fact(reading), limit_fact(reading), wait_fact(reading), doubts_fact(reading)]
     return _present(*found)
 
@@ -156,7 +176,7 @@ def against_hand(reading: Reading) -> Fact | None:
 def _as_measured(reading: Reading) -> list[Fact | None]:
     """For endings without a change to name: what each finalist did, without a claim."""
     found: list[Fact | None] = []
-    for label in reading.finalists:
+    for label in reading.finalists[:_MAX_MEASURED]:
         rate = reading.figure(label, RATE)
         if rate.known:
             first, each = reading.figure(label, FIRST_WORD, "p50"), reading.figure(label, PER_TOKEN, "p50")

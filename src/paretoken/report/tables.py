@@ -8,8 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from paretoken.report.figures import (
+    COST,
     Figure,
     Show,
+    cost_of,
     mapping,
     number,
     plain,
@@ -21,6 +23,7 @@ from paretoken.report.figures import (
     show_ms,
     show_number,
     show_rate,
+    show_seconds,
 )
 from paretoken.report.reading import FIRST_WORD, PER_TOKEN
 from paretoken.units import show_percent
@@ -45,10 +48,6 @@ def _show_requests(value: float) -> str:
     return f"{show_number(value)} requests/s"
 
 
-def _show_seconds(value: float) -> str:
-    return f"{show_number(value)} s"
-
-
 THROUGHPUTS: tuple[tuple[str, str, Show], ...] = (
     ("output", "output_tok_s", show_rate),
     ("input and output", "total_tok_s", show_rate),
@@ -60,7 +59,7 @@ THROUGHPUTS: tuple[tuple[str, str, Show], ...] = (
 UTILISATIONS: tuple[tuple[str, str, Show], ...] = (
     ("memory bandwidth (MBU)", "mbu", show_percent),
     ("arithmetic (MFU)", "mfu", show_percent),
-    ("machine time / M tokens", "machine_s_per_mtok", _show_seconds),
+    ("machine time / M tokens", COST, show_seconds),
 )
 
 
@@ -77,7 +76,7 @@ def metrics_table(
     return Group(
         _latencies(metrics),
         Text(),
-        Columns(families, padding=(0, 4)),
+        Columns(families, padding=(0, 1)),
         Text(),
         *(Text(note) for note in notes),
         *(Text(line) for doubt in rows(list(doubts)) for line in doubt_lines(doubt)),
@@ -99,8 +98,12 @@ def _scalars(title: str, wanted: Iterable[tuple[str, str, Show]], metrics: Mappi
     table = _table(title, ("value (95 %)",))
     for name, key, show in wanted:
         if key in metrics:
-            _add(table, name, [show_bracket(scalar(metrics, key), show)])
+            _add(table, name, [show_bracket(_figure(metrics, key), show)])
     return table
+
+
+def _figure(metrics: Mapping[str, Any], key: str) -> Figure:
+    return cost_of(metrics) if key == COST else scalar(metrics, key)
 
 
 def _table(title: str, columns: Iterable[str]) -> "Table":
@@ -109,7 +112,8 @@ def _table(title: str, columns: Iterable[str]) -> "Table":
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column(title, header_style="bold", no_wrap=True)
     for column in columns:
-        table.add_column(column, justify="right")  # wraps when it is narrow: a cut number would be another number
+        # When it is narrow it wraps: a number that is cut would be another number.
+        table.add_column(column, justify="right", overflow="fold")
     return table
 
 
@@ -131,7 +135,7 @@ def reasons_of(metrics: Mapping[str, Any]) -> list[str]:
         for reason in mapping(mapping(metrics.get(key)).get("reasons")).values():
             found.setdefault(plain(reason), []).append(name)
     for name, key, _ in (*THROUGHPUTS, *UTILISATIONS):
-        figure = scalar(metrics, key)
+        figure = _figure(metrics, key)
         if key in metrics and not figure.known and figure.reason:
             found.setdefault(figure.reason, []).append(name)
     return [f"Not known: {reason} ({', '.join(names)})" for reason, names in found.items()]

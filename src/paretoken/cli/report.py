@@ -1,0 +1,90 @@
+"""paretoken report: a stored study's last screen, page or document again; or one run's figures."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from paretoken.errors import CaptureError, UsageError
+
+
+@click.command(epilog="Examples:\n\n  paretoken report\n\n  paretoken report --html")
+@click.argument("study", required=False, metavar="[STUDY|RUN]")
+@click.option("--html", "as_html", is_flag=True, help="Write the page again, and print where it lies.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of lines.")
+@click.pass_obj
+def report(obj: dict[str, Any], study: str | None, as_html: bool, as_json: bool) -> None:
+    """Show a stored study (the newest, if none is named) or the figures of a run."""
+    from paretoken.records.ulid import is_ulid
+
+    home: Path = obj["home"]
+    if as_html and as_json:
+        raise UsageError("--html and --json are two forms of one report; choose one")
+    name = newest_study(home) if study is None else study
+    if not is_ulid(name):
+        raise UsageError(f"'{name[:100]}' is not the ID of a study or a run; those are 26 letters and digits")
+    if (home / "studies" / name).is_dir():
+        show_study(home / "studies" / name, as_html, as_json)
+    elif as_html:
+        raise UsageError(f"{name} is not a study in {home}, and only a study has a page; leave out --html")
+    else:
+        show_run(home, name, as_json)
+
+
+def newest_study(home: Path) -> str:
+    """The newest study that has a result. ULIDs sort by time."""
+    from paretoken.records.ulid import is_ulid
+    from paretoken.study.file import RESULT_FILE
+
+    found = [path.parent.name for path in home.glob(f"studies/*/{RESULT_FILE}") if is_ulid(path.parent.name)]
+    if not found:
+        raise CaptureError(f"there is no study with a result in {home}; make one: paretoken optimize")
+    return max(found)
+
+
+def show_study(folder: Path, as_html: bool, as_json: bool) -> None:
+    from paretoken.records.files import read_json
+    from paretoken.report.html import write_report
+    from paretoken.report.terminal import last_screen
+    from paretoken.study.file import REPORT_FILE, RESULT_FILE
+
+    if not (folder / RESULT_FILE).exists():
+        raise CaptureError(
+            f"study {folder.name} has no result yet; continue it: paretoken optimize --resume {folder.name}"
+        )
+    result = read_json(folder / RESULT_FILE)
+    page = folder / REPORT_FILE
+    if as_json:
+        click.echo(json.dumps(result, indent=2, ensure_ascii=False))
+    elif as_html:
+        click.echo(str(write_report(result, page)))
+    else:
+        shown = {**result, "report": str(page) if page.exists() else None}
+        click.echo("\n".join(last_screen(shown)))
+
+
+def show_run(home: Path, name: str, as_json: bool) -> None:
+    """A run's figures, computed from its records by today's code."""
+    from paretoken.core.objective import Load
+    from paretoken.metrics.summary import summarise
+    from paretoken.records.store import Store
+    from paretoken.report.tables import metrics_table
+
+    stored = Store(home).run(name)
+    facts = stored.run()
+    try:
+        load = Load(facts["load"].get("concurrency"), facts["load"].get("rate_per_s"))
+    except (KeyError, AttributeError, ValueError) as error:
+        raise CaptureError(f"{stored.run_path} does not say which load was run; measure again") from error
+    summary = summarise(stored.records(), load=load).as_json()
+    document = {"run": name, **summary, "doubts": facts.get("doubts", [])}
+    if as_json:
+        click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+        return
+    from rich.console import Console
+
+    # Not a terminal: the width of the last screen, so that a log file reads as the terminal does.
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 100)
+    console.print(metrics_table(document["metrics"], document["requests"], document["doubts"]))

@@ -1,0 +1,107 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from paretoken.cli.main import cli
+from paretoken.errors import CaptureError, ParetokenError, UsageError
+from paretoken.records.files import write_json
+from paretoken.records.store import Store
+from paretoken.report import html
+from tests.report.sample import STUDY, nothing_recommended, sample
+
+OLDER = "01KB000000000000000000000A"
+
+
+def run(home: Path, *words: str) -> Result:
+    return CliRunner().invoke(cli, ["--home", str(home), "report", *words], catch_exceptions=True)
+
+
+def sentence(result: Result) -> str:
+    assert isinstance(result.exception, ParetokenError)
+    return str(result.exception)
+
+
+def keep(home: Path, study: str, document: dict[str, Any]) -> None:
+    folder = home / "studies" / study
+    folder.mkdir(parents=True)
+    write_json(folder / "result.json", {**document, "study": study})
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    keep(tmp_path, OLDER, nothing_recommended())
+    keep(tmp_path, STUDY, sample())
+    (tmp_path / "studies" / "01KZZZZZZZZZZZZZZZZZZZZZZZ").mkdir()  # begun, without a result
+    return tmp_path
+
+
+def test_the_newest_study_with_a_result_is_shown(home: Path) -> None:
+    shown = run(home)
+    assert shown.exit_code == 0
+    assert "Recommended: Q8_0 · 8 slots" in shown.stdout
+    assert "Report:" not in shown.stdout  # no page was written
+    assert len(shown.stdout.splitlines()) <= 12
+
+
+def test_a_study_can_be_named(home: Path) -> None:
+    assert "Recommended: nothing" in run(home, OLDER).stdout
+
+
+def test_the_document_comes_back_as_it_was_stored(home: Path) -> None:
+    assert json.loads(run(home, STUDY, "--json").stdout) == json.loads(json.dumps(sample()))
+
+
+def test_the_page_is_written_beside_its_result(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(html, "pictures", lambda reading: {})
+    path = Path(run(home, "--html").stdout.strip())
+    assert path == home / "studies" / STUDY / "report.html"
+    assert path.read_text().startswith("<!doctype html>")
+    assert f"Report: {path}" in run(home).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["../../etc/passwd"], "not the ID of a study"),
+        (["01KZZZZZZZZZZZZZZZZZZZZZZZ"], "has no result yet; continue it: paretoken optimize --resume"),
+        (["01KB00000000000000000000ZZ"], "there is no run"),
+        (["01KB00000000000000000000ZZ", "--html"], "only a study has a page"),
+        (["--html", "--json"], "choose one"),
+    ],
+)
+def test_what_is_not_there_is_one_sentence(home: Path, words: list[str], said: str) -> None:
+    shown = run(home, *words)
+    assert said in sentence(shown)
+    assert isinstance(shown.exception, CaptureError | UsageError)
+
+
+def test_an_empty_home_says_how_to_make_a_study(tmp_path: Path) -> None:
+    assert "make one: paretoken optimize" in sentence(run(tmp_path))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"schema": 2}', "[" * 100_000])
+def test_a_broken_result_is_one_sentence(home: Path, text: str) -> None:
+    (home / "studies" / STUDY / "result.json").write_text(text)
+    assert "result.json" in sentence(run(home))
+
+
+def test_a_run_shows_its_figures(tmp_path: Path) -> None:
+    stored = Store(tmp_path).new_run()
+    stored.write_records([])
+    stored.write_run({"load": {"mode": "closed", "concurrency": 2}, "doubts": []})
+    shown = run(tmp_path, stored.id)
+    assert shown.exit_code == 0, shown.exception
+    assert "Requests: 0 scheduled" in shown.stdout
+    document = json.loads(run(tmp_path, stored.id, "--json").stdout)
+    assert document["run"] == stored.id
+    assert document["requests"]["scheduled"] == 0
+
+
+def test_a_run_without_a_load_is_one_sentence(tmp_path: Path) -> None:
+    stored = Store(tmp_path).new_run()
+    stored.write_records([])
+    stored.write_run({"load": {}})
+    assert "which load" in sentence(run(tmp_path, stored.id))

@@ -1,0 +1,108 @@
+from typing import Any
+
+from tests.report.sample import BASELINE, HAND, WINNER, WRONG, hand_setting_wins, invalid, nothing_recommended, sample
+
+from paretoken.report.page import cards, moment, page, refused
+from paretoken.report.page_tables import candidates, flat, limits, trials, wait
+from paretoken.report.reading import Reading
+
+
+def card(result: dict[str, Any], title: str) -> dict[str, Any]:
+    return next(found for found in cards(Reading(result)) if found["title"] == title)
+
+
+def test_a_card_shows_before_after_and_the_verdicts() -> None:
+    found = card(sample(), "Output")
+    assert [bar["label"] for bar in found["bars"]] == [BASELINE.label, HAND.label, WINNER.label]
+    assert [bar["percent"] for bar in found["bars"]] == [61.9, 74.6, 100.0]
+    said = [f"{chip['word']} {chip['join']} the {chip['against']}: {chip['ratio']}" for chip in found["chips"]]
+    assert said == [
+        "faster than the baseline: 1.62× (1.55 to 1.68×)",
+        "faster than the hand setting: 1.34× (1.29 to 1.39×)",
+    ]
+
+
+def test_what_got_worse_is_on_its_card() -> None:
+    chips = card(sample(), "Each next token (median)")["chips"]
+    assert (chips[0]["word"], chips[0]["kind"]) == ("later", "worse")
+
+
+def test_cost_is_said_in_percent() -> None:
+    chips = card(sample(), "Machine time for a million tokens")["chips"]
+    assert f"{chips[0]['word']} {chips[0]['join']}" == "38 % cheaper (36 to 41 %) than"
+
+
+def test_nothing_is_compared_with_itself_or_claimed_for_nobody() -> None:
+    assert [chip["against"] for chip in card(hand_setting_wins(), "Output")["chips"]] == ["baseline"]
+    assert card(nothing_recommended(), "Output")["chips"] == []
+
+
+def test_an_invalid_study_has_no_headline_numbers() -> None:
+    assert cards(Reading(invalid())) == []
+
+
+def test_candidates_say_size_and_speed_apart() -> None:
+    rows = {row["label"]: row for row in candidates(Reading(sample()))}
+    assert rows[WRONG.label]["in_words"] == "smaller and faster"
+    assert rows[WINNER.label]["in_words"] == "larger but faster"
+    assert rows[BASELINE.label]["in_words"] == ""
+    assert rows[WINNER.label]["first_word"].startswith("p95 ")
+    assert rows[WRONG.label]["first_word"].startswith("p50 ")
+
+
+def test_a_refusal_shows_where_two_answers_part() -> None:
+    pair = refused(Reading(sample()))[0]["answers"][0]
+    assert pair["alike"] == "The sky is blue because "
+    assert pair["baseline"].startswith("air scatters")
+    assert pair["candidate"].startswith("of the way")
+
+
+def test_answers_keep_their_lines_and_lose_what_moves_a_cursor() -> None:
+    result = sample()
+    result["refused"][0]["differing_answers"] = [
+        {"prompt": "p", "baseline": "a\nb", "candidate": "a\n\x1b[31m\u202ec", "first_divergence": 1}
+    ]
+    pair = refused(Reading(result))[0]["answers"][0]
+    assert pair["alike"] == "a\n"
+    assert pair["candidate"] == "�[31m�c"
+
+
+def test_failed_trials_do_not_vanish() -> None:
+    rows = trials(Reading(sample()))
+    assert [row["state"] for row in rows].count("crashed") == 1
+    assert any("signal 9" in row["note"] for row in rows)
+
+
+def test_the_wait_is_predicted_twice_and_measured() -> None:
+    rows = wait(Reading(sample()))
+    assert [row["label"] for row in rows] == [BASELINE.label, WINNER.label]
+    assert rows[0]["simple"] == "723 ms (-88 %)"
+    assert rows[0]["model"].endswith("(-1 %)")
+
+
+def test_limits_have_units() -> None:
+    assert dict(limits(Reading(sample())))["Read bandwidth of this machine"] == "15.8 GB/s"
+
+
+def test_nested_facts_become_dotted_lines() -> None:
+    assert flat({"hardware": {"cores": 2}, "seed": 0, "x": None, "flags": ["a", "b"]}) == [
+        ("hardware.cores", "2"),
+        ("seed", "0"),
+        ("x", "not known"),
+        ("flags", "a, b"),
+    ]
+
+
+def test_moments_are_for_people() -> None:
+    assert moment("2026-11-30T22:41:30.123456+00:00") == "2026-11-30 22:41 UTC"
+    assert moment("yesterday") == "yesterday"
+    assert moment(None) == ""
+
+
+def test_every_section_is_there() -> None:
+    found = page(Reading(sample()))
+    assert found["serve"].startswith("paretoken serve ")
+    assert all(
+        found[name] for name in ("facts", "cards", "candidates", "refused", "doubts", "plan", "trials", "limits")
+    )
+    assert page(Reading(nothing_recommended()))["serve"] == ""
