@@ -1,0 +1,124 @@
+"""Decision rule 6: does a service-level change only move rounding?
+
+Enter teacher-forced positions of one and the same model under the change, and the floors of that model; leaves a frozen
+`Intact`: intact, not_intact or inconclusive, with its counts. Fails closed: without floors, or with too few positions
+for the test to mean anything, nothing is claimed unless the very same numbers came out.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from paretoken.core.candidate import Model
+from paretoken.verification.behaviour import kld_mean
+from paretoken.verification.blocks import Mean
+from paretoken.verification.exact import more_often
+from paretoken.verification.floors import Floors
+from paretoken.verification.logits import OnProgress, Plan, Slots, read_logits
+from paretoken.verification.positions import Positions
+from paretoken.verification.text import Text, bundled
+
+ALPHA = 0.05
+# Below this many near ties a share of flips among them says nothing.
+FEWEST_NEAR_TIES = 20
+SLOT_POSITIONS = 512
+_SHORTEST_WINDOW, _LONGEST_WINDOW = 16, 64
+
+
+@dataclass(frozen=True, slots=True)
+class Intact:
+    """`hard_p` and `near_tie_p`: how likely so many flips are if the change flips no more than the floor does."""
+
+    verdict: str  # intact | not_intact | inconclusive
+    reason: str
+    positions: int
+    near_ties: int
+    near_tie_flips: int
+    hard_flips: int
+    near_tie_p: float | None
+    hard_p: float | None
+    kld: Mean
+    floors: Floors | None
+    change: str = ""
+    evidence: str = "logits"
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "verdict": self.verdict,
+            "reason": self.reason,
+            "change": self.change,
+            "evidence": self.evidence,
+            "positions": self.positions,
+            "near_ties": self.near_ties,
+            "near_tie_flips": self.near_tie_flips,
+            "hard_flips": self.hard_flips,
+            "near_tie_p": self.near_tie_p,
+            "hard_p": self.hard_p,
+            "kld": self.kld.as_json(),
+            "floors": None if self.floors is None else self.floors.as_json(),
+        }
+
+
+def judge_intact(found: Positions, floors: Floors | None, change: str = "") -> Intact:
+    """Both shares of flips, hard and near-tie, against the floor's change that flips the most (one-sided 95 %)."""
+    near_tie_p = hard_p = None
+    if found.first_broken is not None:
+        verdict, reason = "not_intact", f"the distance at position {found.first_broken} is not a number"
+    elif found.bit_equal:
+        verdict, reason = "intact", f"the very same numbers at all {len(found):,} positions"
+    elif floors is None:
+        verdict, reason = "inconclusive", "rounding was not measured, so flips can't be told from it"
+    else:
+        near, hard = floors.most_near_tie_flips, floors.most_hard_flips
+        near_tie_p = more_often(found.near_tie_flips, found.near_ties, near.near_tie_flips, near.near_ties)
+        hard_p = more_often(
+            found.hard_flips, len(found) - found.near_ties, hard.hard_flips, hard.positions - hard.near_ties
+        )
+        verdict, reason = _verdict(found, floors, near_tie_p, hard_p)
+    return Intact(
+        verdict=verdict,
+        reason=reason,
+        positions=len(found),
+        near_ties=found.near_ties,
+        near_tie_flips=found.near_tie_flips,
+        hard_flips=found.hard_flips,
+        near_tie_p=near_tie_p,
+        hard_p=hard_p,
+        kld=kld_mean(found),
+        floors=floors,
+        change=change,
+    )
+
+
+def _verdict(found: Positions, floors: Floors, near_tie_p: float, hard_p: float) -> tuple[str, str]:
+    counts = f"{found.hard_flips} hard and {found.near_tie_flips} near-tie flips at {len(found):,} positions"
+    if found.hard_flips and floors.most_hard_flips.hard_flips == 0:
+        return "not_intact", f"{counts}, where rounding alone makes no hard flip"
+    if hard_p < ALPHA:
+        return "not_intact", f"{counts}: more hard flips than rounding alone makes (p = {hard_p:.2g})"
+    if near_tie_p < ALPHA:
+        return "not_intact", f"{counts}: more near-tie flips than rounding alone makes (p = {near_tie_p:.2g})"
+    if min(found.near_ties, floors.most_near_tie_flips.near_ties) < FEWEST_NEAR_TIES:
+        return "inconclusive", f"{counts}, but too few near ties to compare their flips with rounding's"
+    return "intact", f"{counts}: no more than rounding alone makes"
+
+
+def check_slots(
+    model: Model,
+    slots: int,
+    positions: int = SLOT_POSITIONS,
+    *,
+    floors: Floors | None = None,
+    text: Text | None = None,
+    on_progress: OnProgress | None = None,
+) -> Intact:
+    """Sequences decoded side by side, as `slots` slots do, against each of them alone, at about `positions` positions.
+
+    Raises what logits.read_logits raises.
+    """
+    window = min(_LONGEST_WINDOW, max(_SHORTEST_WINDOW, positions // slots))
+    # Whole rounds: each takes as many windows as there are slots.
+    rounds = max(1, -(-positions // (window * slots)))
+    text = replace(bundled() if text is None else text, window_positions=window)
+    plan = Plan(model, text=text, slots=Slots(slots, rounds * slots))
+    found = read_logits(plan, on_progress=on_progress)
+    return judge_intact(found.positions["slots"], floors, f"{slots} slots")
