@@ -67,8 +67,7 @@ def test_other_token_maps_end_it_at_once(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_library_of_another_kind_is_refused() -> None:
     """libc has none of the functions: the child says so, and does not crash."""
     plan = {"library": "libc.so.6", "baseline": "x", "candidate": None, "compare": None, "slots": None, "answers": None}
-    done = subprocess.run(CHILD, input=json.dumps(plan) + "\n", capture_output=True, text=True, timeout=60, check=True)
-    event = json.loads(done.stdout)
+    [event] = events_of(CHILD, plan, 60.0)
     assert (event["event"], event["kind"]) == ("error", "layout")
 
 
