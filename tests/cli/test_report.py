@@ -66,7 +66,7 @@ def test_the_page_is_written_beside_its_result(home: Path, monkeypatch: pytest.M
     ("words", "said"),
     [
         (["../../etc/passwd"], "not the ID of a study"),
-        (["01KZZZZZZZZZZZZZZZZZZZZZZZ"], "has no result yet; continue it: paretoken optimize --resume"),
+        (["01KZZZZZZZZZZZZZZZZZZZZZZZ"], "has no result yet; go on: paretoken optimize --resume"),
         (["01KB00000000000000000000ZZ"], "there is no run"),
         (["01KB00000000000000000000ZZ", "--html"], "only a study has a page"),
         (["--html", "--json"], "choose one"),

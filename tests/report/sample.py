@@ -191,7 +191,7 @@ def of_label(judged: Candidate) -> dict[str, Any]:
 
 def point(judged: Candidate, phase: str, on_frontier: bool, state: str = "complete") -> dict[str, Any]:
     count = BLOCKS * PER_BLOCK if phase == "finals" else 16
-    found, stat = metrics(judged.label, count), "p95" if phase == "finals" else "p50"
+    found, stat = metrics(judged.label, count), "p95"
 
     def latency(name: str) -> dict[str, Any]:
         return {"stat": stat, "value": found[name][stat], "ci95": found[name]["ci95"][stat]}
@@ -222,11 +222,14 @@ def wait(label: str) -> dict[str, Any]:
     _, ttft, tpot = PACE[label]
     model = ttft + tpot * (TOKENS - 1)
     return {
-        "tn_ms": round(tpot * TOKENS, 1),
-        "model_ms": round(model, 1),
-        "measured_ms": round(model * 1.01, 1),
-        "n": TOKENS,
-        "tokens_in_100_ms": 0,
+        "n": BLOCKS * PER_BLOCK,
+        "e2e_ms": round(model * 1.01, 1),
+        "textbook_ms": round(tpot * TOKENS, 1),
+        "textbook_residual_ms": round(model * 1.01 - tpot * TOKENS, 1),
+        "two_part_ms": round(model, 1),
+        "two_part_residual_ms": round(model * 0.01, 1),
+        "budget": f"for 100 ms whole, n ≤ {int(100 / tpot)} at {tpot:.3g} ms a token",
+        "tokens_within_100_ms": int(100 / tpot),
     }
 
 
@@ -260,6 +263,8 @@ def _sample() -> dict[str, Any]:
     return {
         "schema": 1,
         "study": STUDY,
+        "interrupted": False,
+        "why": f"{WINNER.label} beats the hand setting and the baseline beyond the interval",
         "objective": Objective(Load(concurrency=8), TOKENS).as_json(),
         "plan": {
             "budget_s": 360,
@@ -318,7 +323,11 @@ def _sample() -> dict[str, Any]:
         ],
         "limits": {
             "read_gb_s": 15.8,
-            "flops": 1.1e11,
+            "flop_s": 1.1e11,
+            "threads": 2,
+            "read_gb_s_one_thread": 8.9,
+            "of": WINNER.label,
+            "reasons": {},
             "mbu": 0.41,
             "mfu": None,
             "step_bound_ms": 9.2,
@@ -420,8 +429,9 @@ def interrupted() -> dict[str, Any]:
     result.update(recommended=None, finals=None, why="the search was interrupted before the finals")
     result["verdicts"] = {"vs_baseline": [], "vs_hand_setting": [], "behaviour": None, "intact": None}
     result["frontier"] = [point(BASELINE, "screening", True), point(HAND, "screening", True)]
-    result["hand_setting"]["metrics"] = None
-    result["wait"] = {"baseline": None, "recommended": None}
+    result["hand_setting"]["metrics"] = result["baseline"]["metrics"] = None
+    result["wait"] = {}
+    result["interrupted"] = True
     result["trials"] = result["trials"][:2]
     result["refused"] = []
     return result

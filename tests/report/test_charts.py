@@ -51,12 +51,20 @@ def test_a_study_without_finals_has_the_pictures_that_it_has_numbers_for(monkeyp
 
 
 def test_all_points_of_a_picture_have_the_same_statistic() -> None:
-    reading = Reading(sample())
+    result = sample()
+    assert common_stat(Reading(result), "tpot_ms") == "p95"
+    screened = next(point for point in result["frontier"] if point["label"] == WRONG.label)
+    screened["tpot_ms"] = {"stat": "p50", "value": 74.0, "ci95": [70.0, 78.0]}
+    reading = Reading(result)
     assert common_stat(reading, "tpot_ms") == "p50"
     winner = next(point for point in wait_points(reading, "tpot_ms") if point.label == WINNER.label)
     assert winner.x.value == reading.figure(WINNER.label, "tpot_ms", "p50").value
+
+
+def test_a_crashed_candidate_does_not_decide_the_statistic() -> None:
     result = sample()
-    result["frontier"] = [point for point in result["frontier"] if point["phase"] == "finals"]
+    crashed = {"label": "F16 · 4 slots", "state": "crashed", "output_tok_s": None, "tpot_ms": None}
+    result["frontier"].append(crashed)
     assert common_stat(Reading(result), "tpot_ms") == "p95"
 
 

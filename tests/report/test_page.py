@@ -32,6 +32,14 @@ def test_cost_is_said_in_percent() -> None:
     assert f"{chips[0]['word']} {chips[0]['join']}" == "38 % cheaper (36 to 41 %) than"
 
 
+def test_cost_is_money_where_a_price_was_given() -> None:
+    result = sample()
+    for side in result["finals"]["by_label"].values():
+        cost = side["metrics"].pop("machine_s_per_mtok")["output"]
+        side["metrics"]["cost_per_mtok"] = {"output": cost, "currency": "USD", "price_per_hour": 1.0}
+    assert card(result, "Cost of a million tokens")["bars"][0]["value"] == "22,676 USD"
+
+
 def test_nothing_is_compared_with_itself_or_claimed_for_nobody() -> None:
     assert [chip["against"] for chip in card(hand_setting_wins(), "Output")["chips"]] == ["baseline"]
     assert card(nothing_recommended(), "Output")["chips"] == []
@@ -47,7 +55,7 @@ def test_candidates_say_size_and_speed_apart() -> None:
     assert rows[WINNER.label]["in_words"] == "larger but faster"
     assert rows[BASELINE.label]["in_words"] == ""
     assert rows[WINNER.label]["first_word"].startswith("p95 ")
-    assert rows[WRONG.label]["first_word"].startswith("p50 ")
+    assert rows[WRONG.label]["first_word"] == "p95 1.33 s (at least 1.31)"
 
 
 def test_a_refusal_shows_where_two_answers_part() -> None:

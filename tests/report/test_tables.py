@@ -69,3 +69,10 @@ def test_the_100_ms_line_counts_whole_tokens() -> None:
 
 def test_every_request_is_accounted_for() -> None:
     assert requests_line(requests(10)) == "Requests: 10 scheduled, 10 ok, 0 failed, 0 cancelled, 0 lost"
+
+
+def test_cost_is_money_where_a_price_was_given() -> None:
+    figures = {
+        "cost_per_mtok": {"output": {"value": 1.9, "ci95": [1.8, 2.0]}, "currency": "USD", "price_per_hour": 0.3}
+    }
+    assert "1.90 USD (1.80 to 2.00)" in shown(figures)

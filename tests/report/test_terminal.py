@@ -49,6 +49,10 @@ def test_the_path_is_the_callers_and_never_cut() -> None:
     assert f"Report: {path}" in last_screen(sample(), report_path=path)
 
 
+def test_without_a_page_no_path_is_shown() -> None:
+    assert not any(line.startswith("Report") for line in last_screen(sample(), report_path=None))
+
+
 def test_hostile_labels_stay_one_short_printable_line() -> None:
     result = sample()
     hostile = "evil\x1b[2J\n" + "x" * 500

@@ -45,24 +45,19 @@ def newest_study(home: Path) -> str:
 
 
 def show_study(folder: Path, as_html: bool, as_json: bool) -> None:
-    from paretoken.records.files import read_json
     from paretoken.report.html import write_report
     from paretoken.report.terminal import last_screen
-    from paretoken.study.file import REPORT_FILE, RESULT_FILE
+    from paretoken.study.file import REPORT_FILE
+    from paretoken.study.studies import stored_result
 
-    if not (folder / RESULT_FILE).exists():
-        raise CaptureError(
-            f"study {folder.name} has no result yet; continue it: paretoken optimize --resume {folder.name}"
-        )
-    result = read_json(folder / RESULT_FILE)
+    result = stored_result(folder)
     page = folder / REPORT_FILE
     if as_json:
         click.echo(json.dumps(result, indent=2, ensure_ascii=False))
     elif as_html:
         click.echo(str(write_report(result, page)))
     else:
-        shown = {**result, "report": str(page) if page.exists() else None}
-        click.echo("\n".join(last_screen(shown)))
+        click.echo("\n".join(last_screen(result, report_path=str(page) if page.exists() else None)))
 
 
 def show_run(home: Path, name: str, as_json: bool) -> None:

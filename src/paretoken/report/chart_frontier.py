@@ -32,8 +32,9 @@ _BYTES_PER_MB = 1_000_000
 
 def common_stat(reading: Reading, name: str) -> str:
     """p95 when every candidate has one, else the median: a p95 beside a median would make the screened look better."""
-    points = rows(reading.result.get("frontier"))
-    return "p95" if all(mapping(point.get(name)).get("stat") == "p95" for point in points) else "p50"
+    points = [row for row in rows(reading.result.get("frontier")) if scalar(row, RATE).known]
+    whole = all(mapping(row.get(name)).get("stat") == "p95" and scalar(row, name).known for row in points)
+    return "p95" if whole else "p50"
 
 
 def wait_points(reading: Reading, name: str) -> list[Point]:

@@ -12,7 +12,7 @@ from typing import Any
 from paretoken.units import MS_PER_S, show_duration
 
 NOT_KNOWN = "not known"
-COST = "machine_s_per_mtok"
+COST, PRICED = "machine_s_per_mtok", "cost_per_mtok"
 
 
 def plain(text: object) -> str:
@@ -71,6 +71,9 @@ class Figure:
         return Figure(value, low, high, self.reason)
 
 
+Show = Callable[[float], str]
+
+
 def _figure(value: object, interval: object, reason: object) -> Figure:
     low, high = interval if isinstance(interval, list | tuple) and len(interval) == 2 else (None, None)
     said = (
@@ -89,18 +92,30 @@ def scalar(holder: object, name: str) -> Figure:
 
 
 def cost_of(holder: object) -> Figure:
-    """Machine seconds for a million output tokens; M holds one cost a denominator, a frontier point the one alone."""
-    found = mapping(mapping(holder).get(COST))
-    return scalar(found, "output") if "output" in found else scalar(holder, COST)
+    """The cost of a million output tokens: money where a price was given, else machine seconds.
+
+    M holds one cost a denominator, a frontier point the output's alone.
+    """
+    held = mapping(holder)
+    name = PRICED if PRICED in held else COST
+    found = mapping(held.get(name))
+    return scalar(found, "output") if "output" in found else scalar(holder, name)
+
+
+def currency_of(metrics: object) -> str | None:
+    """The currency of M's cost; None where cost is machine time."""
+    found = mapping(mapping(metrics).get(PRICED)).get("currency")
+    return plain(found) if found else None
+
+
+def show_cost(currency: str | None) -> Show:
+    return show_seconds if currency is None else lambda value: f"{show_number(value)} {currency}"
 
 
 def quantile(metrics: object, name: str, stat: str) -> Figure:
     """One statistic of the distribution `metrics[name]`, e.g. p95 of ttft_ms."""
     found = mapping(mapping(metrics).get(name))
     return _figure(found.get(stat), mapping(found.get("ci95")).get(stat), mapping(found.get("reasons")).get(stat))
-
-
-Show = Callable[[float], str]
 
 
 def show_ms(value_ms: float) -> str:

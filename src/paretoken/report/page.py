@@ -19,11 +19,11 @@ from paretoken.report.figures import (
     rows,
     scalar,
     show_bracket,
+    show_cost,
     show_interval,
     show_ms,
     show_nat,
     show_rate,
-    show_seconds,
     show_times,
     show_value,
 )
@@ -43,8 +43,10 @@ def page(reading: Reading) -> dict[str, Any]:
         "lede": lede(reading),
         "ending": ending(reading),
         "load": reading.load,
+        "interrupted": reading.interrupted,
         "output_tokens": reading.output_tokens,
         "started_at": moment(mapping(reading.result.get("provenance")).get("started_at")),
+        "cost_title": _cost_title(reading),
         "serve": plain(reading.result.get("serve") or "") if reading.recommended else "",
         "facts": facts(reading),
         "cards": cards(reading),
@@ -73,7 +75,7 @@ def cards(reading: Reading) -> list[dict[str, Any]]:
         ("Output", RATE, None, show_rate, "output_tok_s"),
         ("First word (median)", FIRST_WORD, "p50", show_ms, "ttft_from_due_p50_ms"),
         ("Each next token (median)", PER_TOKEN, "p50", show_ms, "tpot_p50_ms"),
-        ("Machine time for a million tokens", COST, None, show_seconds, "output_tok_s"),
+        (_cost_title(reading), COST, None, show_cost(reading.currency), "output_tok_s"),
     ]
     found = []
     for title, name, stat, show, effect in wanted:
@@ -95,6 +97,10 @@ def cards(reading: Reading) -> list[dict[str, Any]]:
     return found
 
 
+def _cost_title(reading: Reading) -> str:
+    return "Machine time for a million tokens" if reading.currency is None else "Cost of a million tokens"
+
+
 def _shown(reading: Reading, label: str, name: str, stat: str | None) -> Figure:
     return cost_of(reading.metrics(label)) if name == COST else reading.figure(label, name, stat)
 
@@ -109,7 +115,7 @@ def _chips(reading: Reading, name: str, metric: str) -> list[dict[str, str]]:
         (VS_HAND, "hand setting", reading.hand),
     ):
         verdict = reading.effect(side, metric)
-        if not verdict.ratio.known or label == reading.recommended:
+        if not verdict.ratio.known or label == reading.recommended or (side == VS_HAND and label == reading.baseline):
             continue
         chip = {"against": against, "kind": verdict.word, "join": _JOIN.get(verdict.word, "against"), "ratio": ""}
         if name == COST:
@@ -176,13 +182,17 @@ def refused(reading: Reading) -> list[dict[str, Any]]:
         found.append(
             {
                 "label": plain(item.get("label")),
-                "reason": plain(item.get("reason") or "no reason was stored"),
+                "reason": _sentence(plain(item.get("reason") or "no reason was stored")),
                 "rate": show_value(refused_rate(reading, item), show_rate),
                 "rows": behaviour_rows(mapping(item.get("behaviour")), reading.margin_nat),
                 "answers": answers,
             }
         )
     return found
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _two_answers(pair: Mapping[str, Any]) -> dict[str, str]:

@@ -17,11 +17,11 @@ from paretoken.report.figures import (
     rows,
     scalar,
     show_bracket,
+    show_cost,
     show_ms,
     show_nat,
     show_number,
     show_rate,
-    show_seconds,
     show_value,
 )
 from paretoken.report.reading import FIRST_WORD, PER_TOKEN, RATE, REFUSED, Reading
@@ -47,7 +47,7 @@ def candidates(reading: Reading) -> list[dict[str, str]]:
                 "role": role,
                 "role_words": ROLE_WORDS[role] or plain(row.get("phase") or ""),
                 "rate": show_bracket(rate, show_rate),
-                "cost": show_value(cost_of(row), show_seconds),
+                "cost": show_value(cost_of(row), show_cost(reading.currency)),
                 "first_word": _with_stat(row, FIRST_WORD),
                 "per_token": _with_stat(row, PER_TOKEN),
                 "size": show_bytes(size) if size else "",
@@ -112,15 +112,17 @@ def wait(reading: Reading) -> list[dict[str, str]]:
     found = []
     for key, label in (("baseline", reading.baseline), ("recommended", reading.recommended)):
         held = mapping(mapping(reading.result.get("wait")).get(key))
-        measured = number(held.get("measured_ms"))
+        measured = number(held.get("e2e_ms"))
         if label is None or measured is None or (key == "recommended" and label == reading.baseline):
             continue
-        simple, model, inside = (number(held.get(name)) for name in ("tn_ms", "model_ms", "tokens_in_100_ms"))
+        simple, model, inside = (
+            number(held.get(name)) for name in ("textbook_ms", "two_part_ms", "tokens_within_100_ms")
+        )
         found.append(
             {
                 "label": label,
                 "role": reading.role(label),
-                "tokens": f"{number(held.get('n')) or 0:.0f}",
+                "tokens": str(reading.output_tokens or ""),
                 "simple": _against(simple, measured),
                 "model": _against(model, measured),
                 "measured": show_ms(measured),
@@ -143,12 +145,12 @@ def limits(reading: Reading) -> list[tuple[str, str]]:
         ("Memory bandwidth used (MBU)", "mbu", show_percent),
         ("Arithmetic used (MFU)", "mfu", show_percent),
         ("Read bandwidth of this machine", "read_gb_s", lambda value: f"{show_number(value)} GB/s"),
-        ("Arithmetic of this machine", "flops", lambda value: f"{show_number(value / 1e9)} GFLOP/s"),
+        ("Arithmetic of this machine", "flop_s", lambda value: f"{show_number(value / 1e9)} GFLOP/s"),
         ("Shortest possible step", "step_bound_ms", show_ms),
     )
     found = [(name, show_value(figure, show)) for name, key, show in shows if (figure := scalar(held, key)).known]
-    how = plain(held.get("how") or "")
-    return [*found, *([("How", how)] if how else [])]
+    said = [(name, plain(held[key])) for name, key in (("Of", "of"), ("How", "how")) if held.get(key)]
+    return [*found, *said, *flat(held.get("reasons"))]
 
 
 def flat(value: object, path: str = "") -> list[tuple[str, str]]:

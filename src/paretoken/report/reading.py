@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from paretoken.core.doubt import DOUBTS
-from paretoken.report.figures import Figure, mapping, number, numbers, plain, quantile, rows, scalar
+from paretoken.report.figures import Figure, currency_of, mapping, number, numbers, plain, quantile, rows, scalar
 
 BASELINE, HAND, RECOMMENDED, REFUSED, OTHER = "baseline", "hand", "recommended", "refused", "other"
 RATE, FIRST_WORD, PER_TOKEN = "output_tok_s", "ttft_from_due_ms", "tpot_ms"
@@ -142,6 +142,15 @@ class Reading:
     @property
     def margin_nat(self) -> float | None:
         return number(mapping(mapping(self.result.get("objective")).get("behaviour")).get("margin_nat"))
+
+    @property
+    def currency(self) -> str | None:
+        """Of costs, where a price was given; None: cost is machine time."""
+        return currency_of(self.metrics(self.baseline))
+
+    @property
+    def interrupted(self) -> bool:
+        return self.result.get("interrupted") is True
 
     @property
     def doubts(self) -> list[Mapping[str, Any]]:

@@ -4,12 +4,13 @@ Enters a Reading; leaves words. Each word follows a stored verdict: "faster" onl
 from two numbers that happen to differ. Where a doubt forbids a verdict there is no number in the headline.
 """
 
-from paretoken.report.answers import answers_fact, in_short, kept_answers, refused_fact
+from paretoken.report.answers import answers_fact, in_short, kept_answers, refused_fact, refused_rate
 from paretoken.report.fact import Fact
 from paretoken.report.figures import (
     mapping,
     number,
     plain,
+    rows,
     scalar,
     show_interval,
     show_ms,
@@ -64,16 +65,21 @@ def headline(reading: Reading) -> str:
     if how == NOTHING:
         return "Nothing can be recommended: no candidate was shown to be faster and to answer alike."
     if how == BASELINE_IS_BEST:
-        nothing = "nothing" if kept_answers(reading) else "nothing that was shown to keep the answers"
-        return f"Keep the model as it is: {nothing} beat the baseline beyond the interval."
+        return f"Keep the model as it is: {_nothing(reading)} beat the baseline beyond the interval."
     if how == HAND_IS_BEST:
-        nothing = "nothing" if kept_answers(reading) else "nothing that was shown to keep the answers"
-        return f"The expert's setting is the best found; {nothing} beat it beyond the interval."
+        return f"The expert's setting is the best found; {_nothing(reading)} beat it beyond the interval."
     verdict = reading.effect(VS_BASELINE, RATE)
     if how == UNSETTLED:
         return f"Not settled whether {reading.recommended} is faster: {ratio_words(verdict)}."
     speed = f"{show_value(verdict.ratio, show_times)} as many tokens a second"
     return f"{reading.recommended}: {speed}, {in_short(reading)}."
+
+
+def _nothing(reading: Reading) -> str:
+    """What beat the recommended: a faster one that was refused, or was not shown to be alike, is not passed over."""
+    best = reading.figure(reading.recommended or "", RATE).value or 0.0
+    faster = any((refused_rate(reading, item).value or 0.0) > best for item in reading.refused)
+    return "nothing that kept its answers" if faster or not kept_answers(reading) else "nothing"
 
 
 def why(reading: Reading) -> str | None:
@@ -128,6 +134,8 @@ def recommendation(reading: Reading) -> Fact:
     clauses = [f"{reading.recommended}, at {reading.load}"]
     if reading.output_tokens:
         clauses[0] += f", {reading.output_tokens} tokens an answer"
+    if reading.interrupted:
+        clauses.append("interrupted: what was known by then")
     before, after = reading.bytes_of(reading.baseline), reading.bytes_of(reading.recommended)
     ratio = reading.effect(VS_BASELINE, RATE).ratio.value
     if how == BETTER and before and after and ratio and before != after:
@@ -174,7 +182,8 @@ def against_hand(reading: Reading) -> Fact | None:
 
 
 def _as_measured(reading: Reading) -> list[Fact | None]:
-    """For endings without a change to name: what each finalist did, without a claim."""
+    """For endings without a change to name: what each finalist did, without a claim; without finals, what screening
+    saw of the fastest."""
     found: list[Fact | None] = []
     for label in reading.finalists[:_MAX_MEASURED]:
         rate = reading.figure(label, RATE)
@@ -185,6 +194,14 @@ def _as_measured(reading: Reading) -> list[Fact | None]:
                 f"first word after {show_value(first, show_ms)}, each next after {show_value(each, show_ms)}",
             )
             found.append(Fact(f"Measured, {label}", clauses))
+    if not found:
+        screened = [row for row in rows(reading.result.get("frontier")) if row.get("state") == "complete"]
+        fastest = sorted(screened, key=lambda row: scalar(row, RATE).value or 0.0, reverse=True)
+        found = [
+            Fact(f"Screened, {plain(row.get('label'))}", (show_value(scalar(row, RATE), show_rate),))
+            for row in fastest[:_MAX_MEASURED]
+            if scalar(row, RATE).known
+        ]
     return found
 
 
@@ -204,21 +221,20 @@ def limit_fact(reading: Reading) -> Fact | None:
 
 
 def wait_fact(reading: Reading) -> Fact | None:
-    """The 100 ms line: how many tokens arrive within it, and what a whole answer takes."""
+    """The 100 ms line: how many tokens fit into it at this pace, and what a whole answer takes."""
     wait = mapping(reading.result.get("wait"))
-    key = "recommended" if reading.recommended and mapping(wait.get("recommended")) else "baseline"
-    found, before = mapping(wait.get(key)), mapping(wait.get("baseline"))
-    inside, inside_before = number(found.get("tokens_in_100_ms")), number(before.get("tokens_in_100_ms"))
-    if inside is None:
+    before = mapping(wait.get("baseline"))
+    found = mapping(wait.get("recommended")) or before
+    fits, fitted = number(found.get("tokens_within_100_ms")), number(before.get("tokens_within_100_ms"))
+    if fits is None:
         return None
-    clauses = [f"{inside:.0f} tokens arrive within it"]
-    if key == "recommended" and inside_before is not None:
-        clauses[0] += f" (before: {inside_before:.0f})"
-    measured, simple, count = (number(found.get(name)) for name in ("measured_ms", "tn_ms", "n"))
-    if measured is not None and count is not None:
-        clauses.append(f"{count:.0f} tokens take {show_ms(measured)}")
-        if simple is not None:
-            clauses[-1] += f", where t·n says {show_ms(simple)}"
+    clauses = [f"room for {fits:.0f} token{'' if fits == 1 else 's'} at this pace"]
+    if fitted is not None and reading.recommended not in (None, reading.baseline):
+        clauses[0] += f" (before: {fitted:.0f})"
+    measured, simple = number(found.get("e2e_ms")), number(found.get("textbook_ms"))
+    if measured is not None and simple is not None:
+        count = f"{reading.output_tokens} tokens take" if reading.output_tokens else "an answer takes"
+        clauses.append(f"{count} {show_ms(measured)}, where t·n says {show_ms(simple)}")
     return Fact("100 ms", tuple(clauses))
 
 

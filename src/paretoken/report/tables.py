@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from paretoken.report.figures import (
     COST,
+    PRICED,
     Figure,
     Show,
     cost_of,
+    currency_of,
     mapping,
     number,
     plain,
@@ -19,6 +21,7 @@ from paretoken.report.figures import (
     rows,
     scalar,
     show_bracket,
+    show_cost,
     show_interval,
     show_ms,
     show_number,
@@ -59,7 +62,7 @@ THROUGHPUTS: tuple[tuple[str, str, Show], ...] = (
 UTILISATIONS: tuple[tuple[str, str, Show], ...] = (
     ("memory bandwidth (MBU)", "mbu", show_percent),
     ("arithmetic (MFU)", "mfu", show_percent),
-    ("machine time / M tokens", COST, show_seconds),
+    ("cost of a million tokens", COST, show_seconds),
 )
 
 
@@ -97,8 +100,9 @@ def _latencies(metrics: Mapping[str, Any]) -> "Table":
 def _scalars(title: str, wanted: Iterable[tuple[str, str, Show]], metrics: Mapping[str, Any]) -> "Table":
     table = _table(title, ("value (95 %)",))
     for name, key, show in wanted:
-        if key in metrics:
-            _add(table, name, [show_bracket(_figure(metrics, key), show)])
+        if key in metrics or (key == COST and PRICED in metrics):
+            shown = show_cost(currency_of(metrics)) if key == COST else show
+            _add(table, name, [show_bracket(_figure(metrics, key), shown)])
     return table
 
 
@@ -151,7 +155,8 @@ def line_of_100_ms(metrics: Mapping[str, Any]) -> list[str]:
     if not each:
         return [f"100 ms: the first word arrives within it ({show_ms(first)}, median)"]
     count = 1 + int((LINE_MS - first) / each)
-    return [f"100 ms: {count} token{'' if count == 1 else 's'} arrive within it at the median's pace"]
+    verb = "token arrives" if count == 1 else "tokens arrive"
+    return [f"100 ms: {count} {verb} within it at the median's pace"]
 
 
 def requests_line(requests: Mapping[str, Any]) -> str:

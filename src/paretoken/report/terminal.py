@@ -17,19 +17,21 @@ MAX_CHARS = 100
 _INDENT = "  "
 
 
-def last_screen(result: Mapping[str, Any], *, report_path: str | None = None) -> list[str]:
+def last_screen(result: Mapping[str, Any], *, report_path: str | None = "") -> list[str]:
     """The result of `optimize` (its JSON document) as the lines that end the command.
 
-    `report_path` is where the page lies for this user; without it the document's own, relative to the home, is shown.
+    `report_path` is where the page lies for this user: "" shows the document's own path, relative to the home; None
+    says that there is no page.
     """
     reading = Reading(result)
-    last = _where(reading, report_path)
+    own = plain(reading.result.get("report") or "")
+    last = _where(reading, own if report_path == "" else report_path)
     return [*lines_of([recommendation(reading), *facts(reading)], MAX_LINES - len(last)), *last]
 
 
-def _where(reading: Reading, report_path: str | None) -> list[str]:
+def _where(reading: Reading, path: str | None) -> list[str]:
     """Where the report lies, and how to serve what was recommended. Both are for copying: whole, whatever the width."""
-    path, serve = report_path or plain(reading.result.get("report") or ""), plain(reading.result.get("serve") or "")
+    serve = plain(reading.result.get("serve") or "")
     lines = [f"Report: {path}"] if path else []
     if serve and reading.recommended is not None:
         lines.append(f"Serve it: {serve}")
