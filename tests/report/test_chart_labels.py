@@ -33,6 +33,13 @@ def test_the_same_points_have_the_same_places() -> None:
     assert place(wanted, FRAME, []) == place(wanted, FRAME, [])
 
 
+def test_the_nearest_point_of_a_box() -> None:
+    box = Box(10, 10, 20, 20)
+    assert box.nearest(0, 15) == (10, 15)
+    assert box.nearest(15, 15) == (15, 15)
+    assert box.nearest(30, 40) == (20, 20)
+
+
 def test_overlap_is_an_area() -> None:
     assert Box(0, 0, 10, 10).overlap(Box(5, 5, 20, 20)) == 25
     assert Box(0, 0, 10, 10).overlap(Box(10, 0, 20, 10)) == 0

@@ -7,7 +7,7 @@ from tests.report.sample import BASELINE, WINNER, WRONG, interrupted, sample
 
 from paretoken.errors import MissingExtraError
 from paretoken.report.chart_frontier import behaviour_points, common_stat, frontier, wait_points
-from paretoken.report.chart_style import PALETTE, svg_of, theme_css
+from paretoken.report.chart_style import PALETTE, standalone, svg_of, theme_css
 from paretoken.report.charts import pictures
 from paretoken.report.reading import Reading
 
@@ -108,6 +108,14 @@ def test_a_missing_renderer_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sys.modules, "altair", None)
     with pytest.raises(MissingExtraError, match=r"paretoken\[report\]"):
         frontier(Reading(sample()), "tpot_ms", "each next token")
+
+
+def test_a_picture_can_stand_alone(whole_page: str) -> None:
+    chart = re.findall(r"<svg.*?</svg>", whole_page, re.DOTALL)[0]
+    alone = ET.fromstring(standalone(chart))
+    assert alone.tag == "{http://www.w3.org/2000/svg}svg"
+    assert "prefers-color-scheme:dark" in (alone[0].text or "")
+    assert len(list(alone.iter())) == len(list(ET.fromstring(chart).iter())) + 2
 
 
 def contrast(one: str, other: str) -> float:

@@ -48,7 +48,10 @@ def test_a_number_has_three_digits_and_no_exponent(value: float, shown: str) -> 
     assert show_number(value) == shown
 
 
-@pytest.mark.parametrize(("value", "shown"), [(0.328, "0.33"), (0.0041, "0.0041"), (0, "0"), (3e-7, "3e-07")])
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.328, "0.33"), (0.0041, "0.0041"), (0, "0"), (3e-7, "3e-07"), (0.6, "0.60"), (1.04, "1.0"), (12.3, "12")],
+)
 def test_a_divergence_has_two_digits(value: float, shown: str) -> None:
     assert show_nat(value) == shown
 

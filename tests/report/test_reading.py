@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from tests.report.sample import BASELINE as BASE
 from tests.report.sample import HAND as BY_HAND
-from tests.report.sample import WIDE, WINNER, WRONG, hand_setting_wins, interrupted, sample
+from tests.report.sample import WIDE, WINNER, WRONG, hand_setting_wins, interrupted, invalid, sample
 
 from paretoken.report.chart_frontier import behaviour_points, wait_points
 from paretoken.report.page import page
@@ -22,6 +22,12 @@ def test_each_label_has_one_role() -> None:
         WIDE.label: OTHER,
     }
     assert Reading(hand_setting_wins()).role(BY_HAND.label) == RECOMMENDED
+
+
+def test_nothing_is_shown_as_recommended_where_a_doubt_forbids_a_verdict() -> None:
+    result = sample()
+    result["doubts"] = invalid()["doubts"]
+    assert Reading(result).role(WINNER.label) == OTHER
 
 
 def test_finalists_stand_in_one_order_without_repeats() -> None:
@@ -77,11 +83,15 @@ def small() -> dict[str, Any]:
     return whole
 
 
-@pytest.mark.parametrize("nonsense", [None, "text\x1b", -1, [{}]])
-def test_no_broken_member_breaks_a_report(nonsense: Any) -> None:
+NONSENSE = (None, "text\x1b", -1, [{}])
+
+
+@pytest.mark.parametrize("first", [0, 2])
+def test_no_broken_member_breaks_a_report(first: int) -> None:
     """A document from elsewhere may hold anything anywhere; a report of it says less, and never raises."""
     whole = small()
-    for path in places(whole)[1:]:
+    for index, path in enumerate(places(whole)[1:]):
+        nonsense = NONSENSE[(first + index) % len(NONSENSE)]
         parent: Any = whole
         for step in path[:-1]:
             parent = parent[step]

@@ -98,6 +98,13 @@ def test_an_unknown_verdict_is_never_called_faster() -> None:
     assert "cheaper" not in speed.text
 
 
+@pytest.mark.parametrize(("word", "said"), [("same", "is as fast: 1.04×"), ("worse", "is slower: 1.04×")])
+def test_a_recommendation_that_did_not_help_is_not_called_unsettled(word: str, said: str) -> None:
+    result = not_settled()
+    result["verdicts"]["vs_baseline"][0]["verdict"] = word
+    assert said in headline(Reading(result))
+
+
 def test_speed_and_both_waits_are_said_with_their_intervals() -> None:
     assert fact(sample(), "Faster").clauses == (
         "71.3 instead of 44.1 tok/s, 1.62× (95 %: 1.55 to 1.68×)",

@@ -38,6 +38,13 @@ def test_nothing_is_served_when_nothing_is_recommended(make: Callable[[], dict[s
     assert not any(line.startswith("Serve it") for line in last_screen(make()))
 
 
+def test_nothing_is_served_where_a_doubt_forbids_a_verdict() -> None:
+    result = sample()
+    result["doubts"] = invalid()["doubts"]
+    assert result["recommended"] is not None
+    assert not any(line.startswith("Serve it") for line in last_screen(result))
+
+
 def test_an_invalid_study_shows_no_speed() -> None:
     screen = "\n".join(last_screen(invalid()))
     assert "No verdict: the client was the limit" in screen

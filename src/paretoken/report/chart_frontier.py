@@ -81,7 +81,7 @@ def frontier(reading: Reading, name: str, wait_words: str) -> str | None:
     layers.append(text_layer([Words(x.from_px(4), y.from_px(HEIGHT - 9), "↖ better", colour("muted"))]))
     taken = [Box(2, 0, 2 + 9 * CHAR_PX, 18)]
     if x.low < LINE_MS / divide < x.high:
-        layers.append(limit_layer(LINE_MS / divide, y.from_px(8), "100 ms"))
+        layers.append(limit_layer(x, LINE_MS / divide, y.from_px(8), "100 ms"))
         at = x.to_px(LINE_MS / divide)
         taken.append(Box(at - 3, 0, at + 3, HEIGHT))
     steps = _unbeaten(points)

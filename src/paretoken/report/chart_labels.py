@@ -23,6 +23,10 @@ class Box:
         height = min(self.bottom, other.bottom) - max(self.top, other.top)
         return max(0.0, width) * max(0.0, height)
 
+    def nearest(self, x: float, y: float) -> tuple[float, float]:
+        """Its point that is nearest to (x, y)."""
+        return min(max(x, self.left), self.right), min(max(y, self.top), self.bottom)
+
     def outside(self, width: float, height: float) -> float:
         """How far it reaches over the frame, in px."""
         return (

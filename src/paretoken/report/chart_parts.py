@@ -132,10 +132,12 @@ def axes_layer(x: Scale, y: Scale, x_words: str, y_words: str | None) -> Any:
     return layer([{"x": x.high, "y": y.high}]).mark_point(opacity=0, color=colour("paper")).encode(**at)
 
 
-def limit_layer(x: float, y_of_words: float, words: str) -> Any:
-    """A dashed upright line that names what it stands for."""
+def limit_layer(scale: Scale, x: float, y_of_words: float, words: str) -> Any:
+    """A dashed upright line that names what it stands for, on the side where there is room."""
     rule = layer([{"x": x}]).mark_rule(color=colour("line"), strokeDash=[4, 3], strokeWidth=1.5).encode(x="x:Q")
-    return rule + text_layer([Words(x, y_of_words, words, colour("line"), dx=4)], halo=True)
+    at_the_end = scale.to_px(x) > scale.pixels - CHAR_PX * (len(words) + 1)
+    align, dx = ("right", -4) if at_the_end else ("left", 4)
+    return rule + text_layer([Words(x, y_of_words, words, colour("line"), align, dx=dx)], halo=True)
 
 
 def level_layer(y: float, x_of_words: float, words: str) -> Any:

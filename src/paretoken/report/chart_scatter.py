@@ -3,6 +3,7 @@
 Enters points in the units of two axes; leaves layers of a chart.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from paretoken.report.reading import BASELINE, HAND, OTHER, RECOMMENDED, REFUSED
 
 ORDER = (RECOMMENDED, BASELINE, HAND, REFUSED, OTHER)
 ROLE_WORDS = {RECOMMENDED: "recommended", BASELINE: "baseline", HAND: "hand setting", REFUSED: "refused", OTHER: ""}
+_FAR_PX = 16  # a label further from its point than this is tied to it by a line
 _CROSS = "M-.9-.9L.9 .9M.9-.9L-.9 .9"
 _SHAPES = {RECOMMENDED: "diamond", BASELINE: "circle", HAND: "square", REFUSED: _CROSS, OTHER: "circle"}
 _SIZES = {RECOMMENDED: 190, BASELINE: 110, HAND: 105, REFUSED: 90, OTHER: 60}
@@ -85,8 +87,12 @@ def _labels(points: Sequence[Point], x: Scale, y: Scale, taken: Sequence[Box]) -
     ]
     busy = [*taken, *(box_around(px, py, 8) for px, py in spots), *_whisker_boxes(points, x, y)]
     boxes = place(wanted, (x.pixels, y.pixels), busy)
-    words = []
-    for point, (px, _), box, lines in zip(points, spots, boxes, texts, strict=True):
+    words, leaders = [], []
+    for point, (px, py), box, lines in zip(points, spots, boxes, texts, strict=True):
+        to_x, to_y = box.nearest(px, py)
+        if math.hypot(to_x - px, to_y - py) > _FAR_PX:
+            ends_at = {"x2": x.from_px(to_x), "y2": y.from_px(y.pixels - to_y)}
+            leaders.append({"x": x.from_px(px), "y": y.from_px(y.pixels - py), **ends_at})
         align, at = "center", (box.left + box.right) / 2
         if box.left >= px or box.right <= px:
             align, at = ("left", box.left) if box.left >= px else ("right", box.right)
@@ -94,7 +100,11 @@ def _labels(points: Sequence[Point], x: Scale, y: Scale, taken: Sequence[Box]) -
         for n, line in enumerate(lines):
             level = y.from_px(y.pixels - box.top - FONT_PX * (0.6 + 1.1 * n))
             words.append(Words(x.from_px(at), level, line, paint, align, bold=point.role != OTHER and n == 0))
-    return text_layer(words, halo=True)
+    text = text_layer(words, halo=True)
+    if not leaders:
+        return text
+    lines = layer(leaders).mark_rule(color=colour("muted"), strokeWidth=0.8, opacity=0.7)
+    return lines.encode(x="x:Q", x2="x2:Q", y="y:Q", y2="y2:Q") + text
 
 
 def _whisker_boxes(points: Sequence[Point], x: Scale, y: Scale) -> list[Box]:

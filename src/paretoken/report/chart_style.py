@@ -114,6 +114,17 @@ def _config() -> Mapping[str, Any]:
     }
 
 
+def standalone(svg: str) -> str:
+    """A chart as a file of its own (for a README): light or dark as the reader's system is, on its own paper."""
+    dark = "".join(
+        f'[{kind}="{pair[0]}"]{{{kind}:{pair[1]}}}' for pair in PALETTE.values() for kind in ("fill", "stroke")
+    )
+    style = f"text{{font-family:system-ui,sans-serif}}@media (prefers-color-scheme:dark){{{dark}}}"
+    head, _, rest = svg.partition(">")
+    paper = f'<rect width="100%" height="100%" rx="8" fill="{colour("paper")}"/>'
+    return f'{head} xmlns="http://www.w3.org/2000/svg"><style>{style}</style>{paper}{rest}\n'
+
+
 def theme_css() -> str:
     """The palette as custom properties, light and dark, and the selectors that recolour the charts.
 

@@ -23,7 +23,7 @@ from paretoken.report.chart_parts import (
 from paretoken.report.chart_scatter import ROLE_WORDS
 from paretoken.report.chart_style import colour, svg_of
 from paretoken.report.figures import shared_unit, shorten, show_ms
-from paretoken.report.reading import BASELINE, HAND, RECOMMENDED, Reading
+from paretoken.report.reading import OTHER, RECOMMENDED, Reading
 from paretoken.units import MS_PER_S
 
 WIDTH, NARROW, WIDE = 385, 385, 940
@@ -93,15 +93,14 @@ def distributions(reading: Reading, name: str, words: str) -> str | None:
         layer(dots).mark_point(filled=True, size=19, opacity=0.75).encode(x="x:Q", y="y:Q", fill=as_is("paint"))
     )
     layers.append(layer(marks).mark_rule(strokeWidth=2).encode(x="x:Q", y="y:Q", y2="y2:Q", stroke=as_is("paint")))
-    layers += [limit_layer(LINE_MS / divide, 8, "100 ms"), text_layer(words_in_rows, halo=True)]
+    layers += [limit_layer(x, LINE_MS / divide, 8, "100 ms"), text_layer(words_in_rows, halo=True)]
     return svg_of(layers, WIDTH, height)
 
 
 def timeline(reading: Reading, *, width: int) -> str | None:
     """One median request of each: the wait for the first word as a bar, then a tick a chunk; 0 is when it was due."""
-    roles = (BASELINE, HAND, RECOMMENDED)
     found = [Row(label, reading.role(label), reading.timeline_ms(label)) for label in reading.finalists]
-    shown = [row for row in found if row.values_ms and row.role in roles]
+    shown = [row for row in found if row.values_ms]
     if not shown:
         return None
     row_px = 66
@@ -122,7 +121,7 @@ def timeline(reading: Reading, *, width: int) -> str | None:
     bar = layer(bars).mark_rule(strokeWidth=7, opacity=0.35)
     layers.append(bar.encode(x="x:Q", x2="x2:Q", y="y:Q", stroke=as_is("paint")))
     layers.append(layer(ticks).mark_rule(strokeWidth=1.7).encode(x="x:Q", y="y:Q", y2="y2:Q", stroke=as_is("paint")))
-    layers += [limit_layer(LINE_MS / divide, 6, "100 ms"), text_layer(words, halo=True)]
+    layers += [limit_layer(x, LINE_MS / divide, 6, "100 ms"), text_layer(words, halo=True)]
     return svg_of(layers, width, height)
 
 
@@ -142,7 +141,13 @@ def _plain_axes(x: Scale, height: float, words: str) -> Any:
 def _head(row: Row, said: str, x: Scale, start: float, top: float) -> list[Words]:
     """A row's name at the left and its figures at the right; a name that would reach the figures is shortened."""
     room = (x.pixels - x.to_px(start)) / CHAR_PX - len(said) - 1
-    name = Words(start, top, shorten(row.name, int(room)), colour(row.role), bold=row.role == RECOMMENDED)
+    name = Words(
+        start,
+        top,
+        shorten(row.name, int(room)),
+        colour("muted" if row.role == OTHER else row.role),
+        bold=row.role == RECOMMENDED,
+    )
     return [name, Words(x.high, top, said, colour("ink"), "right")]
 
 

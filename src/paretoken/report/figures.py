@@ -142,7 +142,10 @@ def show_seconds(value: float) -> str:
 
 def show_nat(value: float) -> str:
     """A divergence, two digits: 0.0041, 0.33. Its unit (nat) stands in the sentence."""
-    return f"{value:.2g}" if value >= 0.0001 or value == 0 else f"{value:.0e}"
+    if 0 < abs(value) < 0.0001:
+        return f"{value:.0e}"
+    rounded = float(f"{value:.2g}")
+    return f"{rounded:.{max(0, 1 - math.floor(math.log10(abs(rounded))))}f}" if rounded else "0"
 
 
 def show_rate(value: float) -> str:

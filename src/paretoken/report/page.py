@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from paretoken.report.answers import evidence, in_short, intact_words, refused_rate
+from paretoken.report.answers import evidence, intact_words, refused_rate, same_weights, verdict_of
 from paretoken.report.figures import (
     COST,
     Figure,
@@ -28,8 +28,8 @@ from paretoken.report.figures import (
     show_value,
 )
 from paretoken.report.page_tables import candidates, finals, flat, limits, plan, trials, wait
-from paretoken.report.reading import FIRST_WORD, PER_TOKEN, RATE, Reading, is_fatal
-from paretoken.report.story import INVALID, VS_BASELINE, VS_HAND, doubt_name, ending, facts, headline, lede
+from paretoken.report.reading import FIRST_WORD, PER_TOKEN, RATE, VS_BASELINE, VS_HAND, Reading, is_fatal
+from paretoken.report.story import INVALID, doubt_name, ending, facts, headline, lede
 from paretoken.report.words import cost_words, latency_word, settle_words, speed_word
 
 _JOIN = {"better": "than", "worse": "than", "same": "as"}
@@ -37,17 +37,17 @@ _JOIN = {"better": "than", "worse": "than", "same": "as"}
 
 def page(reading: Reading) -> dict[str, Any]:
     """Everything but the pictures, the style and the data."""
+    how = ending(reading)
     return {
         "study": reading.study,
         "title": headline(reading),
         "lede": lede(reading),
-        "ending": ending(reading),
         "load": reading.load,
         "interrupted": reading.interrupted,
         "output_tokens": reading.output_tokens,
         "started_at": moment(mapping(reading.result.get("provenance")).get("started_at")),
         "cost_title": _cost_title(reading),
-        "serve": plain(reading.result.get("serve") or "") if reading.recommended else "",
+        "serve": plain(reading.result.get("serve") or "") if reading.recommended and how != INVALID else "",
         "facts": facts(reading),
         "cards": cards(reading),
         "candidates": candidates(reading),
@@ -140,8 +140,12 @@ def moment(iso: object) -> str:
 
 def behaviour(reading: Reading) -> dict[str, Any]:
     found = reading.behaviour
-    shown = {"verdict": plain(found.get("verdict") or "not checked").replace("_", " "), "short": in_short(reading)}
-    return {**shown, "rows": behaviour_rows(found, reading.margin_nat), "intact": intact_words(reading)}
+    unchecked = "the weights are untouched" if same_weights(reading) else "not checked"
+    return {
+        "verdict": verdict_of(found).replace("_", " ") or unchecked,
+        "rows": behaviour_rows(found, reading.margin_nat),
+        "intact": intact_words(reading),
+    }
 
 
 def behaviour_rows(found: Mapping[str, Any], margin_nat: float | None) -> list[tuple[str, str]]:

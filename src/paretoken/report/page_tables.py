@@ -136,7 +136,8 @@ def _against(said_ms: float | None, measured_ms: float) -> str:
     """A formula's value, and how far it is from the measured one."""
     if said_ms is None or measured_ms <= 0:
         return ""
-    return f"{show_ms(said_ms)} ({(said_ms / measured_ms - 1) * 100:+.0f} %)"
+    percent = round((said_ms / measured_ms - 1) * 100)  # an int, which has no negative zero
+    return f"{show_ms(said_ms)} ({percent:+d} %)"
 
 
 def limits(reading: Reading) -> list[tuple[str, str]]:

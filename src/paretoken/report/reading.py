@@ -12,6 +12,7 @@ from paretoken.core.doubt import DOUBTS
 from paretoken.report.figures import Figure, currency_of, mapping, number, numbers, plain, quantile, rows, scalar
 
 BASELINE, HAND, RECOMMENDED, REFUSED, OTHER = "baseline", "hand", "recommended", "refused", "other"
+VS_BASELINE, VS_HAND = "vs_baseline", "vs_hand_setting"
 RATE, FIRST_WORD, PER_TOKEN = "output_tok_s", "ttft_from_due_ms", "tpot_ms"
 
 
@@ -39,7 +40,7 @@ class Reading:
 
     def role(self, label: str) -> str:
         """One role a label: recommended stands before hand setting, hand setting before baseline."""
-        if label == self.recommended:
+        if label == self.recommended and not self.invalid:
             return RECOMMENDED
         if label == self.baseline:
             return BASELINE
@@ -116,7 +117,7 @@ class Reading:
     # What was judged
 
     def effect(self, side: str, metric: str) -> "Verdict":
-        """`side` is vs_baseline or vs_hand_setting."""
+        """`side` is VS_BASELINE or VS_HAND."""
         for item in rows(mapping(self.result.get("verdicts")).get(side)):
             if item.get("metric") == metric:
                 needed = number(item.get("blocks_to_settle"))
@@ -160,6 +161,11 @@ class Reading:
     @property
     def fatal_doubts(self) -> list[Mapping[str, Any]]:
         return [doubt for doubt in self.doubts if is_fatal(doubt)]
+
+    @property
+    def invalid(self) -> bool:
+        """A doubt forbids a verdict: then nothing is shown as recommended, whatever the document holds."""
+        return bool(self.fatal_doubts) or self.effect(VS_BASELINE, RATE).word == "invalid"
 
     # What was asked
 

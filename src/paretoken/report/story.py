@@ -19,7 +19,7 @@ from paretoken.report.figures import (
     show_times,
     show_value,
 )
-from paretoken.report.reading import FIRST_WORD, PER_TOKEN, RATE, Reading
+from paretoken.report.reading import FIRST_WORD, PER_TOKEN, RATE, VS_BASELINE, VS_HAND, Reading
 from paretoken.report.words import (
     cost_words,
     instead_of,
@@ -40,13 +40,11 @@ BETTER, HAND_IS_BEST, BASELINE_IS_BEST, UNSETTLED, NOTHING, INVALID = (
     "invalid",
 )
 _MAX_MEASURED = 4
-VS_BASELINE, VS_HAND = "vs_baseline", "vs_hand_setting"
 
 
 def ending(reading: Reading) -> str:
     """How the search ended, as one of six words."""
-    verdict = reading.effect(VS_BASELINE, RATE).word
-    if reading.fatal_doubts or verdict == "invalid":
+    if reading.invalid:
         return INVALID
     if reading.recommended is None:
         return NOTHING
@@ -54,7 +52,7 @@ def ending(reading: Reading) -> str:
         return BASELINE_IS_BEST
     if reading.recommended == reading.hand:
         return HAND_IS_BEST
-    return BETTER if verdict == "better" else UNSETTLED
+    return BETTER if reading.effect(VS_BASELINE, RATE).word == "better" else UNSETTLED
 
 
 def headline(reading: Reading) -> str:
@@ -69,6 +67,8 @@ def headline(reading: Reading) -> str:
     if how == HAND_IS_BEST:
         return f"The expert's setting is the best found; {_nothing(reading)} beat it beyond the interval."
     verdict = reading.effect(VS_BASELINE, RATE)
+    if how == UNSETTLED and verdict.word in ("same", "worse"):
+        return f"{reading.recommended} is {speed_word(verdict)}: {ratio_words(verdict)}."
     if how == UNSETTLED:
         return f"Not settled whether {reading.recommended} is faster: {ratio_words(verdict)}."
     speed = f"{show_value(verdict.ratio, show_times)} as many tokens a second"

@@ -10,7 +10,7 @@ from typing import Any
 from paretoken.report.fact import Fact
 from paretoken.report.figures import plain, shorten
 from paretoken.report.reading import Reading
-from paretoken.report.story import facts, recommendation
+from paretoken.report.story import INVALID, ending, facts, recommendation
 
 MAX_LINES = 12
 MAX_CHARS = 100
@@ -33,7 +33,7 @@ def _where(reading: Reading, path: str | None) -> list[str]:
     """Where the report lies, and how to serve what was recommended. Both are for copying: whole, whatever the width."""
     serve = plain(reading.result.get("serve") or "")
     lines = [f"Report: {path}"] if path else []
-    if serve and reading.recommended is not None:
+    if serve and reading.recommended is not None and ending(reading) != INVALID:
         lines.append(f"Serve it: {serve}")
     return lines
 
