@@ -83,7 +83,7 @@ def small() -> dict[str, Any]:
     return whole
 
 
-NONSENSE = (None, "text\x1b", -1, [{}])
+NONSENSE: tuple[Any, ...] = (None, "text\x1b", -1, [{}])
 
 
 @pytest.mark.parametrize("first", [0, 2])
