@@ -21,7 +21,8 @@ from paretoken.study import optimize as optimize_module
 from paretoken.study import plan as plan_module
 from paretoken.study.optimize import optimize
 
-pytestmark = pytest.mark.engine
+# Minutes, and more where something else uses the cores: spinning engine threads then crawl.
+pytestmark = [pytest.mark.engine, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module")

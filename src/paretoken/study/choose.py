@@ -54,7 +54,8 @@ def recommend(
     intactness; else the hand setting if it beats the baseline; else the baseline.
     """
     effects = [e for e in (finalist_vs_hand, finalist_vs_baseline, hand_vs_baseline) if e is not None]
-    if not effects or all(effect.verdict == "invalid" for effect in effects):
+    hand_unknown = hand_vs_baseline is not None and hand_vs_baseline.verdict == "invalid"
+    if not effects or hand_unknown or all(effect.verdict == "invalid" for effect in effects):
         return Choice(None, "the finals were not valid; see the doubts")
     why_not = ""
     if finalist is not None and finalist_vs_hand is not None:

@@ -134,7 +134,7 @@ def _search(steps: Steps, given: dict[str, Any]) -> State:
         streams=steps.streams,
         output_tokens=steps.objective.output_tokens,
         new_models=len(space.number_types()),
-        candidates=len(space.points) - 1,
+        candidates=len(space.most_slots()) + 1,
         pace=pace,
     )
     _say_plan(steps, plan)
@@ -231,25 +231,30 @@ def _kld_words(behaviour: dict[str, Any]) -> str:
 
 
 def _screen_speed(steps: Steps, state: State) -> None:
-    """Every point but the baseline (the finals measure it anyway). A refused number type is run once, at the most
-    slots, so that the report can say what was given up."""
-    talk, space = steps.bench.talk, state.space
-    refused = {name for name, found in state.screens.items() if found["verdict"] in ("changed", "fail")}
-    shown: set[str] = set()
-    for point in space.points[1:]:
-        if point.number_type in refused:
-            if point.number_type in shown:
-                continue
-            shown.add(point.number_type)
-        candidate = space.candidate(point)
-        talk.progress(f"screening {candidate.label}")
-        trial = steps.screen_speed(candidate, state.plan.screen_requests)
-        rate = (trial.metrics.get(RATE) or {}).get("value")
-        talk.line(f"  {candidate.label}: " + (f"{rate:.0f} tok/s" if rate else f"{trial.state}: {trial.reason}"))
-        if point.number_type in refused:
-            _refuse(steps, state, trial, state.screens[point.number_type])
-        else:
-            state.trials.append(trial)
+    """Every number type at the most slots, then the fastest of them at fewer (the baseline is in the finals anyway).
+
+    A refused number type is run once all the same, so that the report can say what was given up."""
+    space = state.space
+    for point in space.most_slots():
+        _screen_one(steps, state, point)
+    able = finalists_in_order(state.trials, [])
+    if able:
+        fastest = next(p for p in space.most_slots() if space.label(p) == able[0].candidate.label)
+        for point in space.fewer_slots(fastest.number_type):
+            _screen_one(steps, state, point)
+
+
+def _screen_one(steps: Steps, state: State, point: Point) -> None:
+    talk, candidate = steps.bench.talk, state.space.candidate(point)
+    behaviour = None if point.number_type is None else state.screens[point.number_type]
+    talk.progress(f"screening {candidate.label}")
+    trial = replace(steps.screen_speed(candidate, state.plan.screen_requests), behaviour=behaviour)
+    rate = (trial.metrics.get(RATE) or {}).get("value")
+    talk.line(f"  {candidate.label}: " + (f"{rate:.0f} tok/s" if rate else f"{trial.state}: {trial.reason}"))
+    if behaviour is not None and behaviour["verdict"] in ("changed", "fail"):
+        _refuse(steps, state, trial, behaviour)
+    else:
+        state.trials.append(trial)
 
 
 def _refuse(steps: Steps, state: State, trial: Trial, behaviour: dict[str, Any]) -> None:

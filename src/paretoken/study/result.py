@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from paretoken.study.optimize import State
 
 SCHEMA = 1
+COSTS = ("machine_s_per_mtok", "cost_per_mtok")
 WAITS = ("ttft_from_due_ms", "tpot_ms")
 
 
@@ -117,14 +118,15 @@ def _frontier(state: "State", baseline: Candidate) -> list[dict[str, Any]]:
 
 
 def _row(candidate: Candidate, phase: str, state: str, metrics: Mapping[str, Any]) -> dict[str, Any]:
-    cost = metrics.get("machine_s_per_mtok") or metrics.get("cost_per_mtok") or {}
+    # In money where a price is known, else in seconds of this machine: one of the two names is in every summary.
+    priced = next((name for name in COSTS if name in metrics), COSTS[0])
     return {
         "label": candidate.label,
         "phase": phase,
         "state": state,
         "bytes": candidate.model.bytes,
         "output_tok_s": metrics.get("output_tok_s"),
-        "machine_s_per_mtok": cost.get("output"),
+        priced: (metrics.get(priced) or {}).get("output"),
         **{name: _p95(metrics.get(name)) for name in WAITS},
     }
 
@@ -136,7 +138,8 @@ def _p95(distribution: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _point(row: Mapping[str, Any]) -> Point:
-    axes = {name: _coordinate(row[name]) for name in ("machine_s_per_mtok", *WAITS)}
+    cost = next((row[name] for name in COSTS if name in row), None)
+    axes = {"cost": _coordinate(cost), **{name: _coordinate(row[name]) for name in WAITS}}
     return Point(row["label"], axes, why_not=None if row["state"] == "complete" else str(row["state"]))
 
 

@@ -25,11 +25,14 @@ class Point:
     number_type: str | None = None
     batching: tuple[int, int] | None = None  # slots, context per slot
 
+    @property
+    def slots(self) -> int:
+        return 1 if self.batching is None else self.batching[0]
+
     def label(self, published: str) -> str:
         """'Q8_0 · 8 slots'; the model as given says so."""
         weights = f"{published} as given" if self.number_type is None else self.number_type
-        slots = 1 if self.batching is None else self.batching[0]
-        return f"{weights} · {slots} slot{'s' if slots > 1 else ''}"
+        return f"{weights} · {self.slots} slot{'s' if self.slots > 1 else ''}"
 
 
 BASELINE = Point()
@@ -52,6 +55,16 @@ class Space:
 
     def number_types(self) -> list[str]:
         return list(dict.fromkeys(p.number_type for p in self.points if p.number_type is not None))
+
+    def most_slots(self) -> list[Point]:
+        """Each number type, and the model as given, at the most slots; without the baseline."""
+        most = max((p.slots for p in self.points), default=1)
+        return [p for p in self.points if p.slots == most and p != BASELINE]
+
+    def fewer_slots(self, number_type: str | None) -> list[Point]:
+        """The same number type at fewer slots, the baseline left out."""
+        most = max(p.slots for p in self.points)
+        return [p for p in self.points if p.number_type == number_type and p.slots < most and p != BASELINE]
 
     def candidate(self, point: Point, cache: Path | None = None) -> Candidate:
         """The candidate of this point; a model that has to be made is made, once. Raises ModelError, UsageError."""

@@ -158,14 +158,16 @@ class Steps:
         return trial_of("screening", candidate, key, self.file.once("trial", key, run))
 
     def block(self, candidate: Candidate, requests: int, block: int) -> "Block":
-        """One block of the finals. A block during which others used the machine is repeated once, then flagged."""
+        """One block of the finals. A block that others disturbed, or that a doubt forbids to believe, is repeated once,
+        then flagged (decision rule 3)."""
         workload = self.workload(requests, block)
         key = f"{self.key(candidate, workload)}/{block}"
 
         def run() -> dict[str, Any]:
             done = self._whole_run(candidate, workload)
-            if any(doubt.name == "host_contended" for doubt in done.doubts):
-                self.bench.talk.line(f"  the machine was busy with something else; repeating block {block + 1}")
+            disturbed = next((d for d in done.doubts if d.fatal or d.name == "host_contended"), None)
+            if disturbed is not None:
+                self.bench.talk.line(f"  block {block + 1} of {candidate.label} is repeated: {disturbed.seen}")
                 done = self._whole_run(candidate, workload)
             return {
                 "label": candidate.label,
