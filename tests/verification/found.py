@@ -8,7 +8,7 @@ from paretoken.verification.positions import Positions
 
 
 def from_logits(base: ArrayLike, candidate: ArrayLike, targets: ArrayLike, document: ArrayLike = 0) -> Positions:
-    p, q = np.asarray(base, dtype=np.float32), np.asarray(candidate, dtype=np.float32)
+    p, q = np.array(base, dtype=np.float32), np.asarray(candidate, dtype=np.float32)
     found = Reference(p, np.asarray(targets, dtype=np.int64)).distances(q)
     return Positions(
         document=np.broadcast_to(np.asarray(document, dtype=np.int64), (len(p),)),

@@ -97,7 +97,7 @@ def judge(
         reason = f"the distance at position {at} (document {found.document[at]}) is not a number"
         return Behaviour("fail", reason, margin_nat, floor_nat, len(found), found.documents)
     kld = kld_mean(found)
-    verdict, reason, settle = _verdict(kld, len(found), margin_nat, floor_nat)
+    verdict, reason, settle = rule_7(kld, len(found), margin_nat, floor_nat)
     log_ratio = block_mean(found.log_ratio, found.document)
     return Behaviour(
         verdict=verdict,
@@ -148,8 +148,8 @@ def parse_margin(text: str) -> float:
     return margin
 
 
-def _verdict(kld: Mean, n: int, margin: float, floor: float | None) -> tuple[str, str, int | None]:
-    """(verdict, reason, positions that would settle it)"""
+def rule_7(kld: Mean, n: int, margin: float, floor: float | None) -> tuple[str, str, int | None]:
+    """(verdict, reason, positions that would settle it) of a mean KLD over n positions."""
     low, high = kld.low, kld.high
     if low is None or high is None:
         return "inconclusive", "one document shows no scatter; give a longer text", None

@@ -38,19 +38,20 @@ class Reference:
     """The baseline's side, prepared once and compared with many candidates."""
 
     def __init__(self, logits: Logits, targets: Ints) -> None:
+        """Takes `logits` over: they are shifted in place, since a copy would cost as much memory again."""
         n = len(logits)
         every = np.arange(n)
         self.targets = targets
         self.top: Ints = logits.argmax(axis=1).astype(np.int64)
         best = logits[every, self.top]
-        self.shifted = np.empty_like(logits)  # logit − best: 0 for the top token
+        self.shifted = logits  # to be logit − best: 0 for the top token
         self.weight = np.empty_like(logits)  # e^shifted: p times `total`
         self.total: Floats = np.empty(n)
         self.gap: Floats = np.empty(n)
         with np.errstate(invalid="ignore", over="ignore"):
             for start in range(0, n, _ROWS):
                 rows = slice(start, start + _ROWS)
-                np.subtract(logits[rows], best[rows, None], out=self.shifted[rows])
+                self.shifted[rows] -= best[rows, None]
                 np.exp(self.shifted[rows], out=self.weight[rows])
                 self.total[rows] = self.weight[rows].sum(axis=1, dtype=np.float64)
                 second = self.shifted[rows].copy()

@@ -12,7 +12,7 @@ from paretoken.core.candidate import Model
 from paretoken.verification.behaviour import kld_mean
 from paretoken.verification.blocks import Mean
 from paretoken.verification.exact import more_often
-from paretoken.verification.floors import Floors
+from paretoken.verification.floors import Floors, measure_floors
 from paretoken.verification.logits import OnProgress, Plan, Slots, read_logits
 from paretoken.verification.positions import Positions
 from paretoken.verification.text import Text, bundled
@@ -113,12 +113,15 @@ def check_slots(
 ) -> Intact:
     """Sequences decoded side by side, as `slots` slots do, against each of them alone, at about `positions` positions.
 
-    Raises what logits.read_logits raises.
+    Floors that are not given are measured when they are needed: the very same numbers need none. Raises what
+    logits.read_logits raises.
     """
     window = min(_LONGEST_WINDOW, max(_SHORTEST_WINDOW, positions // slots))
     # Whole rounds: each takes as many windows as there are slots.
     rounds = max(1, -(-positions // (window * slots)))
     text = replace(bundled() if text is None else text, window_positions=window)
     plan = Plan(model, text=text, slots=Slots(slots, rounds * slots))
-    found = read_logits(plan, on_progress=on_progress)
-    return judge_intact(found.positions["slots"], floors, f"{slots} slots")
+    found = read_logits(plan, on_progress=on_progress).positions["slots"]
+    if floors is None and not found.bit_equal:
+        floors = measure_floors(model, positions=len(found), on_progress=on_progress)
+    return judge_intact(found, floors, f"{slots} slots")

@@ -5,6 +5,7 @@ the floors, both models' answers to the same prompts, and doubts. Screens many c
 floors are measured once and handed in.
 """
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,6 +22,7 @@ from paretoken.verification.logits import (
     BASELINE,
     CANDIDATE,
     Findings,
+    NoLogits,
     OnProgress,
     Plan,
     Read,
@@ -107,7 +109,10 @@ def verify(
         chats=chats(_SANITY_PROMPTS, _SANITY_TOKENS) if answers else None,
         threads=threads,
     )
-    found = read_logits(plan, on_progress=on_progress)
+    try:
+        found = read_logits(plan, on_progress=on_progress)
+    except NoLogits as why:
+        return _by_top_k(ours, theirs, source, positions, margin_nat, why, on_progress)
     if reads and not found.tokens_differ:
         floors = floors_of(found.positions, reads)
     known = floors if isinstance(floors, Floors) else None
@@ -132,6 +137,40 @@ def screen(
 ) -> Verification:
     """A look at few positions, without answers: enough to drop what is far off (`changed`, `fail`), not to keep."""
     return verify(base, candidate, positions=SCREEN_POSITIONS, margin_nat=margin_nat, floors=floors, answers=False)
+
+
+def _by_top_k(
+    base: Model,
+    candidate: Model,
+    text: Text,
+    positions: int,
+    margin_nat: float,
+    why: NoLogits,
+    on_progress: OnProgress | None,
+) -> Verification:
+    """Bounds from the engine's server, where its C interface is not to be had: no floors, no answers."""
+    from paretoken.verification import topk
+
+    started = time.monotonic()
+    other = mismatch(topk.tokenizer_of(base), topk.tokenizer_of(candidate))
+    if other:
+        behaviour = failed(other, margin_nat=margin_nat)
+    else:
+        found = topk.read_bounds(base, candidate, text, on_progress=on_progress)
+        behaviour = topk.judge_bounds(found, margin_nat=margin_nat)
+    return Verification(
+        base=base,
+        candidate=candidate,
+        behaviour=behaviour,
+        floors=None,
+        answers=(),
+        doubts=_doubts(base),
+        evidence="top_k",
+        text=text.source,
+        positions_asked=positions,
+        engine={"why_not_logits": str(why)},
+        seconds=time.monotonic() - started,
+    )
 
 
 def _behaviour(
