@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.report.sample import sample
 
 from paretoken.report import html
 from paretoken.report.html import render_html
+from tests.report.sample import sample
 
 
 @pytest.fixture(scope="session")

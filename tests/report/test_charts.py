@@ -3,13 +3,13 @@ import sys
 import xml.etree.ElementTree as ET
 
 import pytest
-from tests.report.sample import BASELINE, WINNER, WRONG, interrupted, sample
 
 from paretoken.errors import MissingExtraError
 from paretoken.report.chart_frontier import behaviour_points, common_stat, frontier, wait_points
 from paretoken.report.chart_style import PALETTE, standalone, svg_of, theme_css
 from paretoken.report.charts import pictures
 from paretoken.report.reading import Reading
+from tests.report.sample import BASELINE, WINNER, WRONG, interrupted, sample
 
 
 def test_each_colour_of_a_chart_is_in_the_palette_so_that_it_has_a_dark_twin(whole_page: str) -> None:

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.report.sample import ENDINGS, STUDY, interrupted, sample
 
 from paretoken.errors import MissingExtraError
 from paretoken.report import html
 from paretoken.report.html import json_for_script, render_html, write_report
+from tests.report.sample import ENDINGS, STUDY, interrupted, sample
 
 VOID = {"meta", "link", "br", "hr", "img", "input", "wbr"}
 

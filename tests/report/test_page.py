@@ -1,10 +1,9 @@
 from typing import Any
 
-from tests.report.sample import BASELINE, HAND, WINNER, WRONG, hand_setting_wins, invalid, nothing_recommended, sample
-
 from paretoken.report.page import cards, moment, page, refused
 from paretoken.report.page_tables import candidates, flat, limits, trials, wait
 from paretoken.report.reading import Reading
+from tests.report.sample import BASELINE, HAND, WINNER, WRONG, hand_setting_wins, invalid, nothing_recommended, sample
 
 
 def card(result: dict[str, Any], title: str) -> dict[str, Any]:

@@ -1,14 +1,14 @@
 from typing import Any
 
 import pytest
-from tests.report.sample import BASELINE as BASE
-from tests.report.sample import HAND as BY_HAND
-from tests.report.sample import WIDE, WINNER, WRONG, hand_setting_wins, interrupted, invalid, sample
 
 from paretoken.report.chart_frontier import behaviour_points, wait_points
 from paretoken.report.page import page
 from paretoken.report.reading import BASELINE, HAND, OTHER, RECOMMENDED, REFUSED, Reading
 from paretoken.report.terminal import last_screen
+from tests.report.sample import BASELINE as BASE
+from tests.report.sample import HAND as BY_HAND
+from tests.report.sample import WIDE, WINNER, WRONG, hand_setting_wins, interrupted, invalid, sample
 
 
 def test_each_label_has_one_role() -> None:

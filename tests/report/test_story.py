@@ -2,12 +2,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.report.sample import ENDINGS, Q8_0, behaviour, hand_setting_wins, interrupted, invalid, not_settled, sample
 
 from paretoken.core.doubt import Doubt
 from paretoken.report.fact import Fact
 from paretoken.report.reading import Reading
 from paretoken.report.story import ending, facts, headline, lede, recommendation
+from tests.report.sample import ENDINGS, Q8_0, behaviour, hand_setting_wins, interrupted, invalid, not_settled, sample
 
 
 def fact(result: dict[str, Any], head: str) -> Fact:

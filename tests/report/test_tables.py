@@ -1,9 +1,9 @@
 from typing import Any
 
 from rich.console import Console
-from tests.report.sample import BASELINE, metrics, requests, sample
 
 from paretoken.report.tables import line_of_100_ms, metrics_table, reasons_of, requests_line
+from tests.report.sample import BASELINE, metrics, requests, sample
 
 
 def shown(figures: dict[str, Any], doubts: list[dict[str, Any]] | None = None, width: int = 100) -> str:

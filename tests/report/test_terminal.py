@@ -2,10 +2,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.report.sample import ENDINGS, STUDY, WINNER, interrupted, invalid, nothing_recommended, sample
 
 from paretoken.report.fact import Fact
 from paretoken.report.terminal import MAX_CHARS, MAX_LINES, last_screen, lines_of
+from tests.report.sample import ENDINGS, STUDY, WINNER, interrupted, invalid, nothing_recommended, sample
 
 ALL = [*ENDINGS.values(), interrupted]
 

@@ -1,9 +1,8 @@
 """Servers' own timings, by their names."""
 
-from tests.made import record
-
 from paretoken.core.record import Record
 from paretoken.verification.timings import claimed_s, contradicts, loaded_model
+from tests.made import record
 
 
 def told(**timings: float) -> Record:

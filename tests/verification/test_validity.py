@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.made import closed_loop, failed, record
 
 from paretoken.core.doubt import DOUBTS
 from paretoken.core.objective import Load
@@ -19,6 +18,7 @@ from paretoken.verification.validity import (
     lengths_differ,
     slow_factor,
 )
+from tests.made import closed_loop, failed, record
 
 OPEN = RunFacts(load=Load(rate_per_s=10.0))
 CLOSED = RunFacts(load=Load(concurrency=2))

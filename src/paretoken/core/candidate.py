@@ -17,7 +17,7 @@ def digest_of(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model file and its content's fingerprint (SHA-256): the path is where it lies, the fingerprint is what it is."""
+    """A model file and its content's fingerprint (SHA-256): where it lies, and what it is."""
 
     name: str
     path: str

@@ -21,7 +21,7 @@ OWN_TOKENS = 45  # what is not shared
 MAKE_S = 3.0  # one model of 135 M parameters
 LOAD_S = 1.5  # loading two models for a comparison
 POSITION_FACTOR = 1.6  # a teacher-forced position with all its logits, against one prompt token of prefill
-FLOOR_POSITIONS = 768 + 512
+FLOOR_POSITIONS = 768
 FLOOR_READS = 5
 
 

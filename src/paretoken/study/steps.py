@@ -106,10 +106,7 @@ class Steps:
         slots = int(candidate.engine_settings.get("slots", 1))
 
         def look() -> dict[str, Any]:
-            from paretoken.verification.floors import measure_floors
-
-            floors = measure_floors(candidate.model, positions=512, on_progress=self.bench.talk.progress)
-            return check_slots(candidate.model, slots, floors=floors, on_progress=self.bench.talk.progress).as_json()
+            return check_slots(candidate.model, slots, on_progress=self.bench.talk.progress).as_json()
 
         return self.file.once("intact", f"{self._pair_key(candidate.model, candidate.model)}/{slots}", look)
 
