@@ -2,8 +2,8 @@
 
     .venv/bin/python benchmarks/aa.py [--comparisons 20]
 
-Each comparison is six interleaved blocks a side, each with an engine of its own, as in a study's finals (but with
-shorter answers). Measures alone. Stores every comparison in docs/results/aa.json as it ends and goes on from there.
+Each comparison is six interleaved blocks a side, each with an engine of its own, as in a study's finals (but shorter:
+one stream, eight answers of sixteen tokens). Measures alone. Stores every comparison in docs/results/aa.json as it ends and goes on from there.
 """
 
 import argparse
@@ -25,8 +25,8 @@ from paretoken.study.plan import FINAL_BLOCKS
 from paretoken.study.steps import Steps
 
 RESULT = Path(__file__).parents[1] / "docs" / "results" / "aa.json"
-STREAMS, OUTPUT_TOKENS, REQUESTS = 8, 16, 16
-SETTINGS = {"slots": 8, "context_per_slot": 512}
+STREAMS, OUTPUT_TOKENS, REQUESTS = 1, 16, 8
+SETTINGS = {"slots": 1, "context_per_slot": 512}
 
 
 def compare(number: int) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def compare(number: int) -> dict[str, Any]:
         a = Candidate("A", "llamacpp", model, SETTINGS)
         b = Candidate("B", "llamacpp", model, {**SETTINGS, "speculation": "none"})
         found = run_finals(steps, [a, b], blocks=FINAL_BLOCKS, requests=REQUESTS)
-        sides = [side_of(side, found[side.label], load, None, number) for side in (a, b)]
+        sides = [side_of(side, found.by_label[side.label], load, None, number) for side in (a, b)]
         judged = effects(sides[0], sides[1], 0.03)
     return {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -16,6 +16,7 @@ RESULTS = ROOT / "docs" / "results"
 
 
 def study(streams: int) -> None:
+    RESULTS.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as home:
         done = subprocess.run(
             [sys.executable, "-m", "paretoken", "--home", home, "optimize", "--concurrency", str(streams), "--json"],
@@ -25,7 +26,6 @@ def study(streams: int) -> None:
         document = json.loads(done.stdout)
         page = Path(home) / document["report"]
         (RESULTS / f"report-{streams}-streams.html").write_bytes(page.read_bytes())
-    RESULTS.mkdir(parents=True, exist_ok=True)
     path = RESULTS / f"optimize-{streams}-streams.json"
     path.write_text(json.dumps(document, indent=1) + "\n")
     chosen = document["recommended"]

@@ -63,8 +63,8 @@ def test_the_plausible_but_changed_model_is_refused_with_its_evidence(study: Any
     assert found["behaviour"]["same_top"]["value"] < 0.9
     assert len(found["differing_answers"]) == 2
     assert all(pair["baseline"] != pair["candidate"] for pair in found["differing_answers"])
-    row = next(row for row in study.document["frontier"] if row["label"] == label)
-    assert not row["on_frontier"]
+    assert label not in [row["label"] for row in study.document["frontier"]]
+    assert label in [row["label"] for row in study.document["candidates"]]
     states = {trial["candidate"]["label"]: trial["state"] for trial in study.document["trials"]}
     assert states[label] == "refused"
 
@@ -137,7 +137,7 @@ def test_ctrl_c_reports_what_is_known(home: Path, smollm2: Model, monkeypatch: p
     assert last_screen(found.document)
 
 
-def test_sigkill_in_the_middle_leaves_no_engine_and_resume_goes_on(tmp_path: Path, smollm2: Model) -> None:
+def test_sigkill_in_the_middle_leaves_no_engine_and_keeps_the_steps(tmp_path: Path, smollm2: Model) -> None:
     words = ["optimize", "--concurrency", "2", "--output-tokens", "4"]
     child = subprocess.Popen(
         [sys.executable, "-m", "paretoken", "--home", str(tmp_path), *words],

@@ -35,7 +35,7 @@ def test_a_torn_last_line_is_dropped_and_the_next_step_stands_on_its_own_line(tm
     with path.open("a") as out:
         out.write('{"schema": 1, "kind": "tri')
     again = StudyFile(tmp_path / "S")
-    assert again.of_kind("trial") == [{"n": 1}]
+    assert again.done("trial", "a") == {"n": 1}
     again.append("trial", "b", {"n": 2})
     assert [json.loads(line)["key"] for line in path.read_text().splitlines()] == ["a", "b"]
 
@@ -59,3 +59,25 @@ def test_a_line_that_is_no_step_is_named(tmp_path: Path, line: str) -> None:
 def test_nan_is_refused_rather_than_written(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="JSON"):
         StudyFile(tmp_path / "S").append("trial", "a", {"x": float("nan")})
+
+
+def test_a_reader_leaves_a_line_alone_that_is_being_written(tmp_path: Path) -> None:
+    file = StudyFile(tmp_path / "S")
+    file.append("trial", "a", {"n": 1})
+    path = tmp_path / "S" / "study.jsonl"
+    with path.open("a") as out:
+        out.write('{"schema": 1, "kind": "tri')
+    before = path.read_bytes()
+    assert StudyFile(tmp_path / "S").done("trial", "a") == {"n": 1}
+    assert path.read_bytes() == before
+
+
+def test_two_processes_do_not_run_one_study(tmp_path: Path) -> None:
+    first = StudyFile(tmp_path / "S")
+    first.lock()
+    with pytest.raises(CaptureError, match="another process"):
+        StudyFile(tmp_path / "S").lock()
+    first.close()
+    again = StudyFile(tmp_path / "S")
+    again.lock()
+    again.close()

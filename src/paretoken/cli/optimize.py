@@ -1,6 +1,7 @@
 """`paretoken optimize`: the main job. Talk on stderr, twelve lines (or one document) on stdout."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,12 @@ from paretoken.errors import MissingExtraError
 @click.option("--behaviour", metavar="LIMIT", default="kld < 0.01", show_default=True, help="How far answers may move.")
 @click.option("--budget", metavar="TIME", default="8m", show_default=True, help="How long it may take.")
 @click.option(
-    "--price-per-hour", type=click.FloatRange(min=0, min_open=True), help="Of this machine, for cost in money."
+    "--price-per-hour", type=click.FloatRange(0, 1e6, min_open=True), help="Of this machine, for cost in money."
 )
 @click.option(
     "--resume", is_flag=False, flag_value="", metavar="[ID]", help="Go on with a study; the newest without ID."
 )
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True)
 @click.option("--output", type=click.Path(path_type=Path), help="Also write the JSON document to this file.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 @click.pass_context
@@ -44,6 +45,8 @@ def optimize(ctx: click.Context, /, model: str, **options: Any) -> int:
     from paretoken.verification.behaviour import parse_margin
 
     per_hour = options["price_per_hour"]
+    if per_hour is not None and not math.isfinite(per_hour):
+        raise UsageError(f"--price-per-hour {per_hour} is no price; give a number of USD")
     price = Price(per_hour, "USD", "--price-per-hour", datetime.now(UTC).date().isoformat()) if per_hour else None
     study = run_optimize(
         model,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from paretoken.core.trial import Trial
 from paretoken.core.verdict import Effect
+from paretoken.frontier.pareto import MOST_FAILED_SHARE
 
 DECIDING_METRIC = "output_tok_s"
 GATE_PASSES = ("equivalent", "changed_small")
@@ -37,49 +38,62 @@ class Choice:
     why: str
 
 
-def recommend(
-    *,
-    baseline: str,
-    hand: str,
-    finalist: str | None,
-    finalist_vs_hand: Effect | None,
-    finalist_vs_baseline: Effect | None,
-    hand_vs_baseline: Effect | None,
-    behaviour: str | None,
-    intact: str | None,
-) -> Choice:
-    """The recommendation of the finals.
+@dataclass(frozen=True, slots=True)
+class Entrant:
+    """What the finals and the verification say of one candidate. Effects are of the output rate. `worse_than_hand` is
+    what of it is worse than the hand setting beyond the interval."""
 
-    The finalist must beat the hand setting beyond the interval *and* keep its behaviour and its service changes'
-    intactness; else the hand setting if it beats the baseline; else the baseline.
+    label: str
+    vs_baseline: Effect | None = None
+    vs_hand: Effect | None = None
+    behaviour: str = "equivalent"  # the same weights need no comparison
+    intact: str = "intact"  # one slot changes nothing
+    failed_share: float = 0.0
+    worse_than_hand: str | None = None
+
+
+def recommend(baseline: str, hand: Entrant | None, finalist: Entrant | None) -> Choice:
+    """The recommendation of the finals. `hand` None: the hand setting is the baseline.
+
+    The finalist must beat hand setting and baseline beyond the interval in rate, be worse than the hand setting in
+    nothing, and keep its behaviour and its service changes' intactness; else the hand setting, if it beats the baseline
+    and is intact; else the baseline.
     """
-    effects = [e for e in (finalist_vs_hand, finalist_vs_baseline, hand_vs_baseline) if e is not None]
-    hand_unknown = hand_vs_baseline is not None and hand_vs_baseline.verdict == "invalid"
-    if not effects or hand_unknown or all(effect.verdict == "invalid" for effect in effects):
+    effects = [entrant.vs_baseline for entrant in (hand, finalist) if entrant is not None]
+    judged = [effect for effect in effects if effect is not None]
+    hand_unknown = hand is not None and (hand.vs_baseline is None or hand.vs_baseline.verdict == "invalid")
+    if (effects and all(effect.verdict == "invalid" for effect in judged)) or hand_unknown:
         return Choice(None, "the finals were not valid; see the doubts")
     why_not = ""
-    if finalist is not None and finalist_vs_hand is not None:
-        blocker = _blocker(finalist, finalist_vs_hand, finalist_vs_baseline, behaviour, intact)
+    if finalist is not None:
+        blocker = _blocker(finalist, has_hand=hand is not None)
         if blocker is None:
-            return Choice(finalist, f"{finalist} beats the hand setting and the baseline beyond the interval")
+            return Choice(
+                finalist.label, f"{finalist.label} beats the hand setting and the baseline beyond the interval"
+            )
         why_not = f"{blocker}; "
-    if hand_vs_baseline is None:
-        return Choice(baseline, f"{why_not}the hand setting is the baseline")
-    if hand_vs_baseline.verdict == "better":
-        return Choice(hand, f"{why_not}the hand setting beats the baseline beyond the interval")
-    return Choice(baseline, f"{why_not}the hand setting is {hand_vs_baseline.verdict} against the baseline")
+    if hand is None:
+        tried = why_not or "no other candidate kept its answers and completed; "
+        return Choice(baseline, f"{tried}the hand setting is the baseline")
+    blocker = _blocker(hand, has_hand=False)
+    if blocker is None:
+        return Choice(hand.label, f"{why_not}the hand setting beats the baseline beyond the interval")
+    return Choice(baseline, f"{why_not}{blocker}")
 
 
-def _blocker(
-    finalist: str, vs_hand: Effect, vs_baseline: Effect | None, behaviour: str | None, intact: str | None
-) -> str | None:
-    """The first reason not to recommend the finalist, or None."""
-    if behaviour not in GATE_PASSES:
-        return f"{finalist} did not pass the behaviour gate ({behaviour or 'not verified'})"
-    if intact not in ("intact", None):
-        return f"{finalist}'s service settings were {intact.replace('_', ' ')}"
-    if vs_hand.verdict != "better":
-        return f"{finalist} is {vs_hand.verdict} against the hand setting"
-    if vs_baseline is not None and vs_baseline.verdict != "better":
-        return f"{finalist} is {vs_baseline.verdict} against the baseline"
+def _blocker(entrant: Entrant, *, has_hand: bool) -> str | None:
+    """The first reason not to recommend this candidate, or None."""
+    label = entrant.label
+    if entrant.failed_share > MOST_FAILED_SHARE:
+        return f"{entrant.failed_share:.0%} of the requests to {label} failed"
+    if entrant.behaviour not in GATE_PASSES:
+        return f"{label} did not pass the behaviour gate ({entrant.behaviour})"
+    if entrant.intact != "intact":
+        return f"the service settings of {label} are {entrant.intact.replace('_', ' ')}"
+    if has_hand and (entrant.vs_hand is None or entrant.vs_hand.verdict != "better"):
+        return f"{label} is {entrant.vs_hand.verdict if entrant.vs_hand else 'unknown'} against the hand setting"
+    if entrant.vs_baseline is None or entrant.vs_baseline.verdict != "better":
+        return f"{label} is {entrant.vs_baseline.verdict if entrant.vs_baseline else 'unknown'} against the baseline"
+    if entrant.worse_than_hand is not None:
+        return f"{label} is worse than the hand setting in {entrant.worse_than_hand}"
     return None

@@ -4,7 +4,7 @@ Only these are reported (decision rule 5). Enters blocks already run; leaves poo
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from paretoken.core.candidate import Candidate
@@ -12,6 +12,7 @@ from paretoken.core.doubt import DOUBTS, Doubt
 from paretoken.core.objective import Load
 from paretoken.core.record import Record
 from paretoken.core.verdict import Effect
+from paretoken.errors import EngineError, ModelError, UsageError
 from paretoken.metrics.cost import Price
 from paretoken.metrics.latency import answered
 from paretoken.metrics.quantiles import needed_for_upper_end
@@ -24,7 +25,8 @@ from paretoken.verification.validity import drift, lengths_differ
 RATE = "output_tok_s"
 # Effects that are judged: name, whether lower is better.
 JUDGED = ((RATE, False), ("ttft_from_due_p50_ms", True), ("tpot_p50_ms", True))
-PER_RUN_ONLY = ("too_few_requests", "not_steady")  # said of the pooled sample instead
+PER_RUN_ONLY = ("too_few_requests",)  # said of the pooled sample instead
+P95 = ("ttft_from_due_ms", "tpot_ms")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,11 @@ class Side:
     @property
     def records(self) -> list[Record]:
         return [record for block in self.blocks for record in block.records]
+
+    @property
+    def failed_share(self) -> float:
+        counts = self.summary["requests"]
+        return 1 - counts["ok"] / counts["scheduled"] if counts["scheduled"] else 1.0
 
     def as_json(self) -> dict[str, Any]:
         ok = answered(self.records)
@@ -64,27 +71,41 @@ def timeline_ms(records: Sequence[Record]) -> list[float]:
     return [found for at in median.reply.chunk_at if (found := ms(at - median.due_at)) is not None]
 
 
-def run_finals(steps: Steps, candidates: Sequence[Candidate], *, blocks: int, requests: int) -> dict[str, list[Block]]:
-    """All blocks, interleaved. On Ctrl-C the blocks that every candidate has are kept: the exception carries on."""
-    by_label: dict[str, list[Block]] = {candidate.label: [] for candidate in candidates}
+@dataclass
+class Finals:
+    """The blocks so far. Who breaks is out, with the reason; the others go on."""
+
+    by_label: dict[str, list[Block]]
+    broken: dict[str, str] = field(default_factory=dict)
+    interrupted: bool = False
+
+    @property
+    def whole_blocks(self) -> int:
+        """Blocks that everyone who is still in has."""
+        return min((len(found) for label, found in self.by_label.items() if label not in self.broken), default=0)
+
+
+def run_finals(steps: Steps, candidates: Sequence[Candidate], *, blocks: int, requests: int) -> Finals:
+    """All blocks, interleaved. A block that an earlier session left half done is run again whole: its pairs must be
+    neighbours in time (decision rule 4). Ctrl-C ends it with the blocks so far."""
     named = {candidate.label: candidate for candidate in candidates}
+    finals = Finals({label: [] for label in named})
     order = abba(blocks, list(named))
     try:
-        for index, label in enumerate(order):
-            block = index // len(named)
-            steps.bench.talk.progress(f"finals: block {block + 1} of {blocks}, {label}")
-            by_label[label].append(steps.block(named[label], requests, block))
-    except KeyboardInterrupt as error:
-        raise Stopped(by_label) from error
-    return by_label
-
-
-class Stopped(Exception):
-    """Ctrl-C during the finals, with the blocks that were complete."""
-
-    def __init__(self, by_label: dict[str, list[Block]]) -> None:
-        super().__init__("interrupted during the finals")
-        self.by_label = by_label
+        for block in range(blocks):
+            again = not all(steps.has_block(candidate, requests, block) for candidate in candidates)
+            for label in order[block * len(named) : (block + 1) * len(named)]:
+                if label in finals.broken:
+                    continue
+                steps.bench.talk.progress(f"finals: block {block + 1} of {blocks}, {label}")
+                try:
+                    finals.by_label[label].append(steps.block(named[label], requests, block, again=again))
+                except (EngineError, ModelError, UsageError) as error:
+                    finals.broken[label] = str(error).splitlines()[0]
+                    steps.bench.talk.line(f"  {label} is out: {finals.broken[label]}")
+    except KeyboardInterrupt:
+        finals.interrupted = True
+    return finals
 
 
 def side_of(candidate: Candidate, blocks: Sequence[Block], load: Load, price: Price | None, seed: int) -> Side:
@@ -115,6 +136,19 @@ def effects(baseline: Side, other: Side, margin: float) -> list[Effect]:
         )
         for name, lower in JUDGED
     ]
+
+
+def worse_than(other: Side, reference: Side, margin: float) -> str | None:
+    """What of `other` is worse than the reference beyond the interval, or None: a median by its paired blocks, a p95 by
+    its pooled interval (one block has too few requests for a p95 of its own)."""
+    for effect in effects(reference, other, margin):
+        if effect.verdict == "worse":
+            return effect.metric
+    for name in P95:
+        ours, theirs = (side.summary["metrics"][name]["ci95"].get("p95") for side in (other, reference))
+        if ours and theirs and ours[0] is not None and theirs[1] is not None and ours[0] > theirs[1]:
+            return f"p95 of {name}"
+    return None
 
 
 def _unequal(a: Side, b: Side) -> tuple[Doubt, ...]:

@@ -5,6 +5,7 @@ the story: look at the untouched model, say the plan, drop what changed the beha
 choice, and only then decide on fresh blocks.
 """
 
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,16 +14,17 @@ from typing import Any
 from paretoken.core.candidate import Candidate, Model
 from paretoken.core.objective import Load, Objective
 from paretoken.core.trial import Trial
-from paretoken.core.verdict import Effect
-from paretoken.errors import EngineError, MissingExtraError, UsageError
+from paretoken.errors import CaptureError, EngineError, MissingExtraError, ModelError, ParetokenError, UsageError
 from paretoken.machine.limits import Limits
 from paretoken.metrics.cost import Price
+from paretoken.models.dimensions import dimensions
 from paretoken.models.find import resolve
+from paretoken.models.gguf_header import read_header
 from paretoken.records.files import write_json
 from paretoken.study.bench import Bench
-from paretoken.study.choose import GATE_PASSES, Choice, finalists_in_order, recommend
-from paretoken.study.file import RESULT_FILE
-from paretoken.study.finals import RATE, Side, Stopped, effects, run_finals, side_of
+from paretoken.study.choose import GATE_PASSES, Choice, Entrant, finalists_in_order, recommend
+from paretoken.study.file import RESULT_FILE, StudyFile
+from paretoken.study.finals import RATE, Side, effects, run_finals, side_of, worse_than
 from paretoken.study.limits import machine_limits
 from paretoken.study.plan import Pace, Plan, make_plan
 from paretoken.study.result import document_of
@@ -36,6 +38,7 @@ from paretoken.units import parse_duration_s, show_duration
 
 WORDS_TO_TOKENS = 1.5  # generous: a context that is too small is refused, one too large costs a little memory
 TEMPLATE_TOKENS = 48
+FEWEST_BLOCKS = 2  # below, blocks cannot show how much they scatter
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +68,8 @@ class State:
     trials: list[Trial] = field(default_factory=list)
     refused: list[dict[str, Any]] = field(default_factory=list)
     finalist: Candidate | None = None
-    behaviour: dict[str, Any] | None = None
-    intact: dict[str, Any] | None = None
+    behaviour: dict[str, Any] | None = None  # of the finalist; None: it has the weights as given
+    intact: dict[str, dict[str, Any]] = field(default_factory=dict)  # label → its service settings' verdict
     sides: dict[str, Side] = field(default_factory=dict)
     interrupted: bool = False
 
@@ -106,16 +109,25 @@ def optimize(
         "started_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }
     file = open_study(home, resume)
-    given = file.once("parameters", "study", lambda: asked)
-    if given["engine"] != engine:
-        raise UsageError(f"study {file.id} was begun with the engine '{given['engine']}', not '{engine}'")
-    objective = Objective(Load(concurrency=given["concurrency"]), given["output_tokens"], given["behaviour_margin_nat"])
-    kept_price = None if given["price"] is None else _price_from(given["price"])
-    steps = Steps(bench, file, objective, given["seed"], kept_price)
-    state = _search(steps, given)
-    document = document_of(steps, state, _choice(steps, state), given["started_at"])
-    write_json(file.folder / RESULT_FILE, document)
+    with closing(file):
+        given = file.once("parameters", "study", lambda: asked)
+        try:
+            steps = _steps_from(bench, file, given)
+            state = _search(steps, given)
+        except KeyError as error:
+            raise CaptureError(f"study {file.id} is damaged: it lacks {error}; begin a new one") from error
+        document = document_of(steps, state, _choice(steps, state), given["started_at"])
+        write_json(file.folder / RESULT_FILE, document)
     return Study(file.id, file.folder, document)
+
+
+def _steps_from(bench: Bench, file: StudyFile, given: dict[str, Any]) -> Steps:
+    """A study goes on with the parameters that it was begun with."""
+    if given["engine"] != bench.engine.name:
+        raise UsageError(f"study {file.id} was begun with the engine '{given['engine']}'; use that one")
+    objective = Objective(Load(concurrency=given["concurrency"]), given["output_tokens"], given["behaviour_margin_nat"])
+    price = None if given["price"] is None else _price_from(given["price"])
+    return Steps(bench, file, objective, given["seed"], price)
 
 
 def _price_from(stored: dict[str, Any]) -> Price:
@@ -128,7 +140,11 @@ def _search(steps: Steps, given: dict[str, Any]) -> State:
     base = resolve(given["model"], say=talk.line)
     space = _space(steps, base)
     pace = _first_look(steps, space)
-    limits = machine_limits(steps.bench.machine)
+    try:
+        limits = machine_limits(steps.bench.machine)
+    except ParetokenError as error:
+        talk.line(f"Utilisation will be unknown: {error}")
+        limits = None
     plan = make_plan(
         budget_s=given["budget_s"],
         streams=steps.streams,
@@ -148,11 +164,6 @@ def _search(steps: Steps, given: dict[str, Any]) -> State:
         talk.progress("")
         talk.line("Interrupted: reporting what is known so far.")
         state.interrupted = True
-    except Stopped as stopped:
-        talk.progress("")
-        talk.line("Interrupted during the finals: reporting the blocks that every finalist has.")
-        state.interrupted = True
-        _keep_whole_blocks(steps, state, stopped)
     return state
 
 
@@ -165,8 +176,8 @@ def _space(steps: Steps, base: Model) -> Space:
     engine = steps.bench.engine
     defaults = engine.settings_type().as_json()
     resolved = getattr(engine.settings_type(), "resolved", None)
-    if resolved is not None:  # names what the engine would fill in, threads by the CPU quota
-        defaults = resolved().as_json()
+    if resolved is not None:  # names what the engine would fill in: threads by the CPU quota, the model's context
+        defaults = resolved(dimensions(read_header(base.path)).context_tokens).as_json()
     return space_for(base, engine=engine.name, base_settings=defaults, streams=steps.streams, tokens_per_request=tokens)
 
 
@@ -214,7 +225,10 @@ def _make_models(steps: Steps, state: State) -> None:
     talk, space = steps.bench.talk, state.space
     for number_type in space.number_types():
         talk.progress(f"making {number_type}")
-        state.models[number_type] = space.candidate(Point(number_type)).model
+        try:
+            state.models[number_type] = space.candidate(Point(number_type)).model
+        except ModelError as error:
+            talk.line(f"  {number_type} could not be made: {error}")
     for number_type, made in state.models.items():
         talk.progress(f"comparing the behaviour of {number_type}")
         found = steps.screen_behaviour(space.model, made)
@@ -236,7 +250,8 @@ def _screen_speed(steps: Steps, state: State) -> None:
     A refused number type is run once all the same, so that the report can say what was given up."""
     space = state.space
     for point in space.most_slots():
-        _screen_one(steps, state, point)
+        if point.number_type is None or point.number_type in state.models:
+            _screen_one(steps, state, point)
     able = finalists_in_order(state.trials, [])
     if able:
         fastest = next(p for p in space.most_slots() if space.label(p) == able[0].candidate.label)
@@ -259,6 +274,7 @@ def _screen_one(steps: Steps, state: State, point: Point) -> None:
 
 def _refuse(steps: Steps, state: State, trial: Trial, behaviour: dict[str, Any]) -> None:
     label = trial.candidate.label
+    state.trials = [kept for kept in state.trials if kept.id != trial.id]
     reason = f"its behaviour {_refusal(behaviour['verdict'])}: {behaviour.get('reason') or _kld_words(behaviour)}"
     steps.bench.talk.progress(f"asking {label} and the baseline the same")
     state.refused.append(
@@ -279,11 +295,14 @@ def _refusal(verdict: str) -> str:
 
 
 def _verify_finalist(steps: Steps, state: State) -> None:
-    """The fastest screened candidate whose behaviour passes on many positions and whose slots are intact."""
+    """The fastest screened candidate whose behaviour passes on many positions and whose slots are intact; and the hand
+    setting's slots, which have to be intact like anyone's."""
     talk, space = steps.bench.talk, state.space
-    for trial in finalists_in_order(state.trials, [space.label(BASELINE), space.label(space.hand)]):
+    hand = space.candidate(space.hand)
+    _check_slots(steps, state, hand)
+    for trial in finalists_in_order(state.trials, [space.label(BASELINE), hand.label]):
         candidate = trial.candidate
-        behaviour = intact = None
+        behaviour = None
         if candidate.model.fingerprint != space.model.fingerprint:
             talk.progress(f"verifying {candidate.label}")
             behaviour = steps.verify_model(space.model, candidate.model, state.plan.final_positions)
@@ -291,69 +310,78 @@ def _verify_finalist(steps: Steps, state: State) -> None:
             if behaviour["verdict"] not in GATE_PASSES:
                 _refuse(steps, state, trial, behaviour)
                 continue
-        if int(candidate.engine_settings.get("slots", 1)) > 1:
-            talk.progress(f"checking that the slots of {candidate.label} change only when tokens come")
-            intact = steps.verify_slots(candidate)
-            talk.line(f"  service settings of {candidate.label}: {intact['verdict'].replace('_', ' ')}")
-        state.finalist, state.behaviour, state.intact = candidate, behaviour, intact
+        if _check_slots(steps, state, candidate) != "intact":
+            continue
+        state.finalist, state.behaviour = candidate, behaviour
         return
 
 
+def _check_slots(steps: Steps, state: State, candidate: Candidate) -> str:
+    """intact, not_intact or inconclusive; one slot changes nothing and needs no look."""
+    if int(candidate.engine_settings.get("slots", 1)) <= 1:
+        return "intact"
+    steps.bench.talk.progress(f"checking that the slots of {candidate.label} change only when tokens come")
+    found = steps.verify_slots(candidate)
+    state.intact[candidate.label] = found
+    verdict = str(found["verdict"])
+    steps.bench.talk.line(f"  service settings of {candidate.label}: {verdict.replace('_', ' ')}")
+    return verdict
+
+
 def _finals(steps: Steps, state: State) -> None:
+    """Baseline, hand setting and finalist; the baseline alone where nobody else is left."""
     space, plan = state.space, state.plan
     entrants = [space.candidate(BASELINE)]
     if space.hand != BASELINE:
         entrants.append(space.candidate(space.hand))
     if state.finalist is not None:
         entrants.append(state.finalist)
-    if len(entrants) < 2:
-        return  # one stream and nothing that completed: there is nobody to compare with
     steps.bench.talk.line(f"Finals: {', '.join(candidate.label for candidate in entrants)}")
-    by_label = run_finals(steps, entrants, blocks=plan.blocks, requests=plan.requests_per_block)
+    found = run_finals(steps, entrants, blocks=plan.blocks, requests=plan.requests_per_block)
+    steps.bench.talk.progress("")
+    whole = found.whole_blocks
+    if found.interrupted:
+        state.interrupted = True
+        steps.bench.talk.line(f"Interrupted: reporting the {whole} of {plan.blocks} blocks that every finalist has.")
     for candidate in entrants:
-        state.sides[candidate.label] = _side(steps, candidate, by_label[candidate.label])
+        if candidate.label in found.broken:
+            _drop_finalist(state, candidate, found.broken[candidate.label])
+        elif whole >= FEWEST_BLOCKS:
+            blocks = found.by_label[candidate.label][:whole]
+            side = side_of(candidate, blocks, steps.objective.load, steps.price, steps.seed)
+            state.sides[candidate.label] = side
 
 
-def _side(steps: Steps, candidate: Candidate, blocks: list[Any]) -> Side:
-    return side_of(candidate, blocks, steps.objective.load, steps.price, steps.seed)
-
-
-def _keep_whole_blocks(steps: Steps, state: State, stopped: Stopped) -> None:
-    """After Ctrl-C: the blocks that all entrants have, if there are at least two."""
-    whole = min(len(blocks) for blocks in stopped.by_label.values())
-    if whole < 2:
-        return
-    space = state.space
-    entrants = [space.candidate(BASELINE), space.candidate(space.hand), state.finalist]
-    for candidate in entrants:
-        if candidate is not None and candidate.label in stopped.by_label:
-            state.sides[candidate.label] = _side(steps, candidate, stopped.by_label[candidate.label][:whole])
+def _drop_finalist(state: State, candidate: Candidate, reason: str) -> None:
+    state.trials.append(Trial("finals", "finals", candidate, "crashed", reason))
+    if state.finalist == candidate:
+        state.finalist, state.behaviour = None, None
 
 
 def _choice(steps: Steps, state: State) -> Choice:
     """Who is recommended, by the finals alone."""
-    space, margin = state.space, steps.objective.effect_margin
-    base, hand = space.label(BASELINE), space.label(space.hand)
-    if base not in state.sides:
-        return Choice(
-            None, "the study was interrupted before the finals" if state.interrupted else "there were no finals"
-        )
-    baseline = state.sides[base]
+    space = state.space
+    baseline = state.sides.get(space.label(BASELINE))
+    if baseline is None:
+        why = "the study was interrupted before its finals" if state.interrupted else "the baseline broke in the finals"
+        return Choice(None, why)
+    hand_side = None if space.hand == BASELINE else state.sides.get(space.label(space.hand))
+    finalist_side = None if state.finalist is None else state.sides.get(state.finalist.label)
+    hand = None if hand_side is None else _entrant(steps, state, hand_side, baseline, None)
+    finalist = None if finalist_side is None else _entrant(steps, state, finalist_side, baseline, hand_side)
+    return recommend(space.label(BASELINE), hand, finalist)
 
-    def rate_effect(reference: Side, label: str | None) -> Effect | None:
-        other = state.sides.get(label) if label is not None else None
-        if other is None or other is reference:
-            return None
-        return effects(reference, other, margin)[0]
 
-    finalist = state.finalist.label if state.finalist is not None else None
-    return recommend(
-        baseline=base,
-        hand=hand,
-        finalist=finalist,
-        finalist_vs_hand=rate_effect(state.sides[hand], finalist),
-        finalist_vs_baseline=rate_effect(baseline, finalist),
-        hand_vs_baseline=rate_effect(baseline, hand),
-        behaviour=(state.behaviour or {"verdict": "equivalent"})["verdict"],  # no comparison: the same weights
-        intact=None if state.intact is None else state.intact["verdict"],
+def _entrant(steps: Steps, state: State, side: Side, baseline: Side, hand: Side | None) -> Entrant:
+    margin, label = steps.objective.effect_margin, side.candidate.label
+    is_finalist = side.candidate == state.finalist
+    behaviour = state.behaviour if is_finalist and state.behaviour is not None else {"verdict": "equivalent"}
+    return Entrant(
+        label,
+        vs_baseline=effects(baseline, side, margin)[0],
+        vs_hand=None if hand is None else effects(hand, side, margin)[0],
+        behaviour=behaviour["verdict"],
+        intact=state.intact.get(label, {"verdict": "intact"})["verdict"],
+        failed_share=side.failed_share,
+        worse_than_hand=None if hand is None else worse_than(side, hand, margin),
     )

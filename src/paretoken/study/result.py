@@ -36,6 +36,7 @@ def document_of(steps: Steps, state: "State", choice: Choice, started_at: str) -
     baseline, hand = space.candidate(BASELINE), space.candidate(space.hand)
     sides = state.sides
     recommended = sides.get(choice.label) if choice.label is not None else None
+    rows = _candidates(state)
     return {
         "schema": SCHEMA,
         "study": steps.file.id,
@@ -46,7 +47,8 @@ def document_of(steps: Steps, state: "State", choice: Choice, started_at: str) -
         "hand_setting": _entry(hand, sides),
         "trials": [trial.as_json() for trial in state.trials],
         "finals": _finals(state),
-        "frontier": _frontier(state, baseline),
+        "frontier": [row for row in rows if row["on_frontier"]],
+        "candidates": rows,
         "recommended": None if recommended is None else {**_entry(recommended.candidate, sides), "why": choice.why},
         "why": choice.why,
         "verdicts": _verdicts(steps, state, recommended),
@@ -101,17 +103,19 @@ def _verdicts(steps: Steps, state: "State", recommended: Side | None) -> dict[st
         found[name] = [effect.as_json() for effect in judged]
     is_finalist = subject is not None and state.finalist is not None and subject.candidate == state.finalist
     found["behaviour"] = state.behaviour if is_finalist else None
-    found["intact"] = state.intact if is_finalist else None
+    found["intact"] = None if subject is None else state.intact.get(subject.candidate.label)
     return found
 
 
-def _frontier(state: "State", baseline: Candidate) -> list[dict[str, Any]]:
-    """One row a candidate: by the finals where it was in them, else by its screening run."""
+def _candidates(state: "State") -> list[dict[str, Any]]:
+    """One row a candidate: by the finals where it was in them, else by its screening run (`phase` says which). A
+    screening run is too short for a p95 interval, so it can be beaten but beats nobody."""
     rows: dict[str, dict[str, Any]] = {}
     for trial in state.trials:
         rows[trial.candidate.label] = _row(trial.candidate, "screening", trial.state, trial.metrics)
     for side in state.sides.values():
-        rows[side.candidate.label] = _row(side.candidate, "finals", "complete", side.summary["metrics"])
+        row = _row(side.candidate, "finals", "complete", side.summary["metrics"])
+        rows[side.candidate.label] = {**row, "failed_share": side.failed_share}
     points = [_point(row) for row in rows.values()]
     on = {point.label for point in frontier(points).on} if points else set()
     return [{**row, "on_frontier": row["label"] in on} for row in rows.values()]
@@ -140,7 +144,12 @@ def _p95(distribution: Mapping[str, Any] | None) -> dict[str, Any] | None:
 def _point(row: Mapping[str, Any]) -> Point:
     cost = next((row[name] for name in COSTS if name in row), None)
     axes = {"cost": _coordinate(cost), **{name: _coordinate(row[name]) for name in WAITS}}
-    return Point(row["label"], axes, why_not=None if row["state"] == "complete" else str(row["state"]))
+    return Point(
+        row["label"],
+        axes,
+        row.get("failed_share", 0.0),
+        why_not=None if row["state"] == "complete" else str(row["state"]),
+    )
 
 
 def _coordinate(figure: Mapping[str, Any] | None) -> Coordinate | None:

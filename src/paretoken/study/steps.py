@@ -2,8 +2,8 @@
 
     behaviour of a number type   speed of a candidate (a Trial)   one block of the finals
 
-Nothing raised here is lost on the study: an engine that dies is a trial's state. Ctrl-C goes up as KeyboardInterrupt
-after the run's files are complete.
+An engine that dies in screening is a trial's state, a verification that cannot run is inconclusive; a block of the
+finals raises, and finals.py puts its candidate out. Ctrl-C goes up as KeyboardInterrupt when the run's files are whole.
 """
 
 from collections.abc import Mapping
@@ -17,6 +17,7 @@ from paretoken.core.record import Record
 from paretoken.core.request import Workload
 from paretoken.core.trial import Trial
 from paretoken.errors import EngineError, ModelError, UsageError
+from paretoken.frontier.pareto import MOST_FAILED_SHARE
 from paretoken.metrics.cost import Price
 from paretoken.metrics.summary import summarise
 from paretoken.study.bench import Bench
@@ -27,7 +28,6 @@ from paretoken.verification.intact import check_slots
 from paretoken.verification.verify import screen, verify
 from paretoken.workloads.chat import chat
 
-MOST_FAILED_SHARE = 0.05  # above, a trial is infeasible (frontier/pareto.py holds the same)
 WARMUP_OUTPUT_TOKENS = 4
 OUT_OF_MEMORY = "out of memory"
 
@@ -76,7 +76,10 @@ class Steps:
         margin = self.objective.behaviour_margin_nat
 
         def look() -> dict[str, Any]:
-            return screen(base, model, margin_nat=margin).as_json()
+            try:
+                return screen(base, model, margin_nat=margin).as_json()
+            except (EngineError, ModelError) as error:
+                return _inconclusive(error)
 
         return self.file.once("behaviour_screen", self._pair_key(base, model), look)
 
@@ -84,7 +87,10 @@ class Steps:
         """Two prompts that a refused model answers otherwise."""
 
         def ask() -> dict[str, Any]:
-            pairs = differing_answers(base, model)[:2]
+            try:
+                pairs = differing_answers(base, model)[:2]
+            except (EngineError, ModelError) as error:
+                return {"pairs": [], **_inconclusive(error)}
             return {"pairs": [pair.as_json() for pair in pairs]}
 
         found: list[dict[str, Any]] = self.file.once("answers", self._pair_key(base, model), ask)["pairs"]
@@ -95,9 +101,11 @@ class Steps:
         margin = self.objective.behaviour_margin_nat
 
         def look() -> dict[str, Any]:
-            return verify(
-                base, model, positions=positions, margin_nat=margin, on_progress=self.bench.talk.progress
-            ).as_json()
+            say = self.bench.talk.progress
+            try:
+                return verify(base, model, positions=positions, margin_nat=margin, on_progress=say).as_json()
+            except (EngineError, ModelError) as error:
+                return _inconclusive(error)
 
         return self.file.once("behaviour", f"{self._pair_key(base, model)}/{positions}", look)
 
@@ -106,7 +114,10 @@ class Steps:
         slots = int(candidate.engine_settings.get("slots", 1))
 
         def look() -> dict[str, Any]:
-            return check_slots(candidate.model, slots, on_progress=self.bench.talk.progress).as_json()
+            try:
+                return check_slots(candidate.model, slots, on_progress=self.bench.talk.progress).as_json()
+            except (EngineError, ModelError) as error:
+                return _inconclusive(error)
 
         return self.file.once("intact", f"{self._pair_key(candidate.model, candidate.model)}/{slots}", look)
 
@@ -154,11 +165,17 @@ class Steps:
 
         return trial_of("screening", candidate, key, self.file.once("trial", key, run))
 
-    def block(self, candidate: Candidate, requests: int, block: int) -> "Block":
+    def has_block(self, candidate: Candidate, requests: int, block: int) -> bool:
+        return self.file.done("block", self._block_key(candidate, requests, block)) is not None
+
+    def _block_key(self, candidate: Candidate, requests: int, block: int) -> str:
+        return f"{self.key(candidate, self.workload(requests, block))}/{block}"
+
+    def block(self, candidate: Candidate, requests: int, block: int, *, again: bool = False) -> "Block":
         """One block of the finals. A block that others disturbed, or that a doubt forbids to believe, is repeated once,
-        then flagged (decision rule 3)."""
+        then flagged (decision rule 3). `again`: whatever is stored of it is run anew."""
         workload = self.workload(requests, block)
-        key = f"{self.key(candidate, workload)}/{block}"
+        key = self._block_key(candidate, requests, block)
 
         def run() -> dict[str, Any]:
             done = self._whole_run(candidate, workload)
@@ -174,6 +191,8 @@ class Steps:
                 "clock": done.clock,
             }
 
+        if again:
+            self.file.append("block", key, run())
         data = self.file.once("block", key, run)
         records = tuple(self.bench.store.run(data["run_id"]).records())
         return Block(data["run_id"], records, doubts_from(data["doubts"]), data["clock"])
@@ -191,6 +210,11 @@ class Block:
     records: tuple[Record, ...]
     doubts: tuple[Doubt, ...]
     clock: str
+
+
+def _inconclusive(error: Exception) -> dict[str, Any]:
+    """What could not be looked at is not kept: a verification fails closed."""
+    return {"verdict": "inconclusive", "reason": f"not verified: {str(error).splitlines()[0]}", "kld": None}
 
 
 def doubts_from(stored: list[dict[str, str]]) -> tuple[Doubt, ...]:

@@ -10,7 +10,7 @@ from paretoken.study.file import RESULT_FILE, STUDY_FILE, StudyFile
 
 
 def open_study(home: Path, resume: str | None) -> StudyFile:
-    """A new study (None), the newest ("") or the one of that ID. Raises CaptureError."""
+    """A new study (None), the newest ("") or the one of that ID, locked for this process. Raises CaptureError."""
     if resume is None:
         folder = home / "studies" / new_ulid()
         try:
@@ -18,8 +18,11 @@ def open_study(home: Path, resume: str | None) -> StudyFile:
             folder.mkdir(mode=0o700, parents=True)
         except OSError as error:
             raise CaptureError(f"{home} cannot hold studies: {error.strerror}; give another --home") from error
-        return StudyFile(folder)
-    return StudyFile(study_folder(home, resume))
+        file = StudyFile(folder)
+    else:
+        file = StudyFile(study_folder(home, resume))
+    file.lock()
+    return file
 
 
 def study_ids(home: Path) -> list[str]:
