@@ -21,7 +21,6 @@ CHAT = "/v1/chat/completions"
         ("http://h:9/proxy", CHAT, "http://h:9/proxy/v1/chat/completions"),
         ("http://h:9/v3", CHAT, "http://h:9/v3/chat/completions"),
         ("https://h/v1beta/openai/", CHAT, "https://h/v1beta/openai/chat/completions"),
-        ("http://h:9/v1?api-version=2", CHAT, "http://h:9/v1/chat/completions?api-version=2"),
         ("http://h:11434", "/api/chat", "http://h:11434/api/chat"),
         ("http://h:11434/api/", "/api/chat", "http://h:11434/api/chat"),
         ("http://h:11434/api/chat", "/api/chat", "http://h:11434/api/chat"),
@@ -36,7 +35,7 @@ def test_final_urls(base: str, default_path: str, url: str) -> None:
 
 
 def test_an_address_in_parts() -> None:
-    assert parse_url("https://example.org/a/b?c=d#e") == Address("https", "example.org", 443, "/a/b?c=d")
+    assert parse_url("https://example.org/a/b") == Address("https", "example.org", 443, "/a/b")
     assert parse_url("http://127.0.0.1:8080") == Address("http", "127.0.0.1", 8080, "")
     assert final_address("http://[::1]:9", CHAT).host == "::1"
     assert final_address("http://[::1]:9", CHAT).host_header == "[::1]:9"
@@ -64,6 +63,25 @@ def test_secrets_in_an_address_are_refused_and_not_repeated(text: str) -> None:
     with pytest.raises(UsageError) as refusal:
         parse_url(text)
     assert "hush" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["http://h/v1?key=hush", "https://h:8080?hush", "http://h/v1#hush", "http://h/a?b#hush", "http://h/a#b?hush"],
+)
+def test_a_query_or_fragment_is_refused_since_addresses_are_stored(text: str) -> None:
+    with pytest.raises(UsageError) as refusal:
+        final_address(text, CHAT)
+    assert "hush" not in str(refusal.value)
+    assert "--api-key-env" in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+def test_no_other_refusal_repeats_a_query_either() -> None:
+    for text in ("h?key=hush", "h#hush", "ftp://h/?hush", "http://h:x/?hush", "http://h y/#hush", "http://[::1?hush"):
+        with pytest.raises(UsageError) as refusal:
+            parse_url(text)
+        assert "hush" not in str(refusal.value)
 
 
 @given(st.text(max_size=30))

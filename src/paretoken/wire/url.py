@@ -1,7 +1,7 @@
 """Addresses as people write them → where to connect and what to ask for.
 
-In: text. Out: an Address, or one sentence. Only http and https; a name and password inside an address are refused
-without being repeated, since addresses are stored.
+In: text. Out: an Address, or one sentence. Only http and https. Addresses are stored, so one that may hold a secret (a
+name and password, a query, a fragment) is refused without being repeated.
 """
 
 import re
@@ -20,7 +20,7 @@ class Address:
     scheme: str  # http | https
     host: str  # a name, or an IP address without brackets
     port: int
-    path: str  # as written, query included; "" when there is none
+    path: str  # as written; "" when there is none
 
     @property
     def host_header(self) -> str:
@@ -47,17 +47,18 @@ def parse_url(text: str) -> Address:
         raise UsageError("an address with a name or password in it is refused; put the key into the environment")
     if any(not 0x21 <= ord(character) <= 0x7E for character in text) or not host or port == 0:
         raise UsageError(f"'{_shown(text)}' is not an address; write http://HOST:PORT")
-    path = parts.path + (f"?{parts.query}" if parts.query else "")
-    return Address(parts.scheme, host, port or _PORTS[parts.scheme], path)
+    if "?" in text or "#" in text:
+        raise UsageError(
+            f"'{_shown(text)}' has something after a ? or # in it, which is refused because addresses are stored; "
+            "leave it out, and put a key into an environment variable (--api-key-env NAME)"
+        )
+    return Address(parts.scheme, host, port or _PORTS[parts.scheme], parts.path)
 
 
 def final_address(base: str, default_path: str) -> Address:
     """Where a request goes: `base` completed by the protocol's path, whatever of it is there already."""
     address = parse_url(base)
-    path, question_mark, query = address.path.partition("?")
-    return Address(
-        address.scheme, address.host, address.port, _completed(path.rstrip("/"), default_path) + question_mark + query
-    )
+    return Address(address.scheme, address.host, address.port, _completed(address.path.rstrip("/"), default_path))
 
 
 def final_url(base: str, default_path: str) -> str:
@@ -81,6 +82,6 @@ def _completed(path: str, default_path: str) -> str:
 
 
 def _shown(text: str) -> str:
-    """What the sentence may repeat: no credentials, no query, no control characters, not long."""
-    text = re.sub(r"//[^/]*@", "//…@", text).partition("?")[0]
+    """What the sentence may repeat: no credentials, no query or fragment, no control characters, not long."""
+    text = re.split(r"[?#]", re.sub(r"//[^/]*@", "//…@", text), maxsplit=1)[0]
     return "".join(character if character.isprintable() else "�" for character in text[:100])
