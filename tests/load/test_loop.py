@@ -179,28 +179,64 @@ def test_a_kept_connection_that_was_closed_is_replaced_and_the_request_sent_once
         streaming()(talk)
         talk.close()  # without having said so
 
-    plan = tuple(planned(number, think_s=0.05 if number == 2 else 0.0) for number in range(3))
+    # Each request comes after a pause, in which the closed connection is noticed.
+    plan = tuple(planned(number, think_s=0.1) for number in range(3))
     with Server(answer) as server:
         driven = drive(schedule(server.port, requests=plan))
     assert driven.outcomes == ["ok"] * 3
     assert len(server.talks) == server.connections == 3
-    # The last request came after a pause, in which the closed connection was noticed.
-    assert driven.facts.reconnects <= 1
+    assert driven.facts.reconnects == 0
 
 
-def test_a_request_that_met_a_dying_connection_is_connected_again() -> None:
+@pytest.mark.parametrize("how", ["reset", "close"])
+def test_a_request_that_was_sent_on_a_kept_connection_is_not_sent_again(how: str) -> None:
     def answer(talk: Talk) -> None:
         if talk.number == 1:  # on the kept connection: seen, and not a byte said
-            talk.reset()
+            (talk.reset if how == "reset" else talk.close)()
         else:
             streaming()(talk)
 
     with Server(answer) as server:
+        driven = drive(schedule(server.port, requests=3))
+    assert driven.outcomes == ["ok", "reset", "ok"]
+    assert [talk.body for talk in server.talks] == [b'{"n":0}', b'{"n":1}', b'{"n":2}']
+    assert driven.facts.reconnects == 0
+    assert driven.kinds(1) == [DUE, STARTED, SENT, END]
+    assert driven.records[1].connection_reused is True
+
+
+def test_a_kept_connection_that_takes_nothing_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server's reset came between the last look at the connection and the first byte sent on it."""
+    plain, sends = Connection.send, itertools.count()
+
+    def send(self: Connection, data: memoryview) -> int:
+        if next(sends) == 1:
+            raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+        return plain(self, data)
+
+    monkeypatch.setattr(Connection, "send", send)
+    with Server(streaming()) as server:
         driven = drive(schedule(server.port, requests=2))
     assert driven.outcomes == ["ok", "ok"]
-    assert driven.facts.reconnects == 1
-    assert driven.kinds(1) == [DUE, STARTED, SENT, CONNECTED, SENT, *[READ] * driven.kinds(1).count(READ), END]
+    assert (len(server.talks), driven.facts.reconnects) == (2, 1)
+    assert driven.kinds(1) == [DUE, STARTED, CONNECTED, SENT, *[READ] * driven.kinds(1).count(READ), END]
     assert driven.records[1].connection_reused is False
+
+
+def test_a_kept_connection_that_took_a_part_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain, sends = Connection.send, itertools.count()
+
+    def send(self: Connection, data: memoryview) -> int:
+        number = next(sends)
+        if number == 2:
+            raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+        return plain(self, data[:10] if number == 1 else data)
+
+    monkeypatch.setattr(Connection, "send", send)
+    with Server(streaming()) as server:
+        driven = drive(schedule(server.port, requests=2))
+    assert driven.outcomes == ["ok", "reset"]
+    assert (len(server.talks), driven.facts.reconnects) == (1, 0)
 
 
 def test_a_response_that_began_is_never_asked_for_again() -> None:

@@ -14,7 +14,7 @@ from paretoken.records.capture import CONNECTED, END, SENT, STARTED
 from paretoken.records.capture import READ as READ_FRAME
 from paretoken.wire.http1 import ResponseReader
 
-STALE = "stale"  # the server had closed the kept connection before it saw the request: try another connection
+STALE = "stale"  # a kept connection took nothing of the request, so nobody can have seen it: try another one
 
 _CONNECTING, _SENDING, _READING = range(3)
 
@@ -189,7 +189,8 @@ class Exchange:
             self.finish(how, self._now(), _reason(error))
 
     def _is_stale(self) -> bool:
-        return self._reused and self.reads == 0
+        """Once a byte was sent the server may have begun to work, and asking again would be a retry."""
+        return self._reused and self._sent == 0 and self.reads == 0
 
 
 def _reason(error: OSError) -> str:

@@ -1,7 +1,9 @@
 """The connections of a run: opened when needed, kept when the server allows it, watched by the poller.
 
 A kept connection is watched too: when it can be read while nobody uses it, the server has closed it, or sent bytes that
-nobody asked for, and it is dropped. The one used last is used next, so an open loop keeps no more than it needs.
+nobody asked for, and it is dropped. It is looked at once more just before it is given out: a request that was sent on a
+closed connection is lost, since it is not sent again. The one used last is used next, so an open loop keeps no more
+than it needs.
 """
 
 from collections.abc import Callable
@@ -18,8 +20,13 @@ class Pool:
         self.opened = 0
 
     def kept(self) -> Connection | None:
-        """The connection that was used last, if one is free."""
-        return self._idle.popitem()[1] if self._idle else None
+        """The connection that was used last, if one is free and stands."""
+        while self._idle:
+            connection = self._idle.popitem()[1]
+            if connection.is_quiet():
+                return connection
+            self.shut(connection)
+        return None
 
     def open(self) -> Connection:
         """Begin to open a new one. Raises OSError."""

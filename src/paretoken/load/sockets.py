@@ -79,6 +79,17 @@ class Connection:
         """Whether all that `send` took was handed to the kernel."""
         return True
 
+    def is_quiet(self) -> bool:
+        """Whether there is nothing to read. On a connection that nobody uses anything else means that it was closed,
+        or that bytes came which nobody asked for."""
+        try:
+            self.sock.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
+
     def receive(self) -> tuple[bytes, int]:
         """What has come, with its stamp; no bytes at the end of the stream."""
         if not KERNEL_STAMPS:

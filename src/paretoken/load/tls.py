@@ -55,6 +55,9 @@ class TlsConnection(Connection):
             self._pending = self._pending[super().send(memoryview(self._pending)) :]
         return not self._pending
 
+    def is_quiet(self) -> bool:
+        return not self._over and super().is_quiet()
+
     def receive(self) -> tuple[bytes, int]:
         encrypted, t_ns = super().receive()
         if encrypted:
