@@ -3,7 +3,8 @@
     .venv/bin/python benchmarks/aa.py [--comparisons 20]
 
 Each comparison is six interleaved blocks a side, each with an engine of its own, as in a study's finals (but shorter:
-one stream, eight answers of sixteen tokens). Measures alone. Stores every comparison in docs/results/aa.json as it ends and goes on from there.
+one stream, eight answers of sixteen tokens). Measures alone. Every comparison is stored in docs/results/aa.json as it
+ends; a second call goes on from there.
 """
 
 import argparse

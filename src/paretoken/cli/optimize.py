@@ -9,17 +9,17 @@ import click
 
 from paretoken.cli.output import checked_output, write_output
 from paretoken.cli.talk import ConsoleTalk
-from paretoken.errors import MissingExtraError
+from paretoken.errors import MissingExtraError, UsageError
 
 
 @click.command(
     epilog="Examples:\n\n  paretoken optimize\n\n  paretoken optimize smollm2-135m --concurrency 1 --budget 10m"
 )
-@click.argument("model", required=False, default="smollm2-135m", metavar="[MODEL]")
+@click.argument("model", required=False, metavar="[MODEL]")
 @click.option("--concurrency", type=click.IntRange(1, 256), default=8, show_default=True, help="Streams at once.")
 @click.option("--output-tokens", type=click.IntRange(2, 4096), default=32, show_default=True, help="Of each answer.")
 @click.option("--behaviour", metavar="LIMIT", default="kld < 0.01", show_default=True, help="How far answers may move.")
-@click.option("--budget", metavar="TIME", default="8m", show_default=True, help="How long it may take.")
+@click.option("--budget", metavar="TIME", default="8m", show_default=True, help="What the plan is cut to.")
 @click.option(
     "--price-per-hour", type=click.FloatRange(0, 1e6, min_open=True), help="Of this machine, for cost in money."
 )
@@ -30,11 +30,13 @@ from paretoken.errors import MissingExtraError
 @click.option("--output", type=click.Path(path_type=Path), help="Also write the JSON document to this file.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 @click.pass_context
-def optimize(ctx: click.Context, /, model: str, **options: Any) -> int:
+def optimize(ctx: click.Context, /, model: str | None, **options: Any) -> int:
     """Find the fastest, cheapest configuration whose answers stay the same, and prove it.
 
     Without MODEL it works on the embedded model and engine. Ctrl-C ends the search and reports what is known.
     """
+    if model is not None and options["resume"] is not None:
+        raise UsageError("a study is resumed with the model and the settings that it was begun with; leave MODEL out")
     output: Path | None = options["output"]
     checked_output(output)
     home: Path = ctx.obj["home"]
@@ -42,6 +44,7 @@ def optimize(ctx: click.Context, /, model: str, **options: Any) -> int:
 
     from paretoken.metrics.cost import Price
     from paretoken.study.optimize import optimize as run_optimize
+    from paretoken.study.target import EMBEDDED_MODEL
     from paretoken.verification.behaviour import parse_margin
 
     per_hour = options["price_per_hour"]
@@ -49,7 +52,7 @@ def optimize(ctx: click.Context, /, model: str, **options: Any) -> int:
         raise UsageError(f"--price-per-hour {per_hour} is no price; give a number of USD")
     price = Price(per_hour, "USD", "--price-per-hour", datetime.now(UTC).date().isoformat()) if per_hour else None
     study = run_optimize(
-        model,
+        model or EMBEDDED_MODEL,
         concurrency=options["concurrency"],
         output_tokens=options["output_tokens"],
         budget=options["budget"],
