@@ -1,0 +1,74 @@
+"""The finals on the scripted engine: order, who breaks, who is interrupted, what is run again."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paretoken.core.candidate import Candidate, Model
+from paretoken.core.objective import Load, Objective
+from paretoken.engines.script import Script
+from paretoken.study.bench import Bench
+from paretoken.study.file import STUDY_FILE, StudyFile
+from paretoken.study.finals import effects, run_finals, side_of, worse_than
+from paretoken.study.steps import Steps
+
+MODEL = Model("m", "m.gguf", "f" * 64, 1)
+LOAD = Load(concurrency=2)
+
+
+def steps_at(home: Path) -> Steps:
+    bench = Bench.at(home, "scripted")
+    return Steps(bench, StudyFile(home / "studies" / "S"), Objective(LOAD, output_tokens=4), seed=0, price=None)
+
+
+def candidate(label: str, gap_s: float, **settings: Any) -> Candidate:
+    scripts = [Script(ttft_s=gap_s, gap_s=gap_s).as_json()]
+    return Candidate(label, "scripted", MODEL, {"scripts": scripts, **settings})
+
+
+def test_a_slower_candidate_is_worse_and_a_faster_one_better(tmp_path: Path) -> None:
+    steps = steps_at(tmp_path)
+    slow, fast = candidate("slow", 0.04), candidate("fast", 0.01)
+    found = run_finals(steps, [slow, fast], blocks=3, requests=8)
+    assert found.whole_blocks == 3
+    sides = {c.label: side_of(c, found.by_label[c.label], LOAD, None, 0) for c in (slow, fast)}
+    assert effects(sides["slow"], sides["fast"], 0.03)[0].verdict == "better"
+    assert effects(sides["fast"], sides["slow"], 0.03)[0].verdict == "worse"
+    assert worse_than(sides["slow"], sides["fast"], 0.03) is not None
+    assert worse_than(sides["fast"], sides["slow"], 0.03) is None
+
+
+def test_who_dies_in_the_finals_is_out_and_the_others_go_on(tmp_path: Path) -> None:
+    weak = candidate("weak", 0.002, die_at_request=5, death="segv")
+    found = run_finals(steps_at(tmp_path), [candidate("fine", 0.002), weak], blocks=2, requests=4)
+    assert "SIGSEGV" in found.broken["weak"]
+    assert len(found.by_label["fine"]) == 2
+    assert found.whole_blocks == 2
+
+
+def test_ctrl_c_keeps_the_whole_blocks_and_resume_runs_the_half_one_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entrants = [candidate("a", 0.002), candidate("b", 0.003)]
+    steps = steps_at(tmp_path)
+    stored = steps.file.folder / STUDY_FILE
+
+    def stop_at_the_fourth(self: Steps, *args: Any, **words: Any) -> Any:
+        if stored.exists() and len(stored.read_text().splitlines()) == 3:
+            raise KeyboardInterrupt
+        return real(self, *args, **words)
+
+    real = Steps.block
+    monkeypatch.setattr(Steps, "block", stop_at_the_fourth)
+    first = run_finals(steps, entrants, blocks=2, requests=4)
+    monkeypatch.undo()
+    assert first.interrupted
+    assert first.whole_blocks == 1
+    half = [block.run_id for blocks in first.by_label.values() for block in blocks[1:]]
+    assert len(half) == 1
+    again = run_finals(steps_at(tmp_path), entrants, blocks=2, requests=4)
+    assert again.whole_blocks == 2
+    runs = [[block.run_id for block in again.by_label[label]] for label in ("a", "b")]
+    assert [run[0] for run in runs] == [first.by_label[label][0].run_id for label in ("a", "b")]
+    assert not set(half) & {run[1] for run in runs}, "pairs of one block are neighbours in time"
