@@ -3,7 +3,7 @@
     .venv/bin/python benchmarks/aa.py [--comparisons 20]
 
 Each comparison is six interleaved blocks a side, each with an engine of its own, as in a study's finals (but shorter:
-one stream, eight answers of sixteen tokens). Measures alone. Every comparison is stored in docs/results/aa.json as it
+one stream, six answers of twelve tokens). Measures alone. Every comparison is stored in docs/results/aa.json as it
 ends; a second call goes on from there.
 """
 
@@ -26,7 +26,7 @@ from paretoken.study.plan import FINAL_BLOCKS
 from paretoken.study.steps import Steps
 
 RESULT = Path(__file__).parents[1] / "docs" / "results" / "aa.json"
-STREAMS, OUTPUT_TOKENS, REQUESTS = 1, 16, 8
+STREAMS, OUTPUT_TOKENS, REQUESTS = 1, 12, 6
 SETTINGS = {"slots": 1, "context_per_slot": 512}
 
 

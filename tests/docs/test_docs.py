@@ -51,6 +51,20 @@ def test_the_readme_shows_figures_from_stored_results() -> None:
     assert any(page == "README.md" for page, *_ in figures())
 
 
+def screens() -> list[tuple[str, ...]]:
+    """`<!--screen docs/results/x.json-->` stands before a block that shows the last screen of that stored result."""
+    found = re.compile(r"<!--screen (\S+)-->\n```text\n(.*?)```", flags=re.DOTALL)
+    return [(page.name, *match.groups()) for page in DOCS for match in found.finditer(page.read_text())]
+
+
+def test_each_screen_is_what_its_stored_result_prints() -> None:
+    from paretoken.report.terminal import last_screen
+
+    assert any(page == "README.md" for page, *_ in screens())
+    for page, file, text in screens():
+        assert text.splitlines() == last_screen(json.loads((ROOT / file).read_text())), page
+
+
 def test_links_between_files_lead_somewhere() -> None:
     missing = []
     for page in DOCS:
