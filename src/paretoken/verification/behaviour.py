@@ -29,6 +29,7 @@ _MARGIN = re.compile(r"\s*kld\s*<=?\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*")
 class Behaviour:
     """`floor_nat` is the largest upper 95 % end of mean KLD among the floor's own changes; None: not measured.
     `positions_to_settle` is how many positions would settle an `inconclusive`; None: no number would, or none needed.
+    `kld_lower` is only there when `kld` is an estimate (top-k evidence): the mean KLD is at least that.
     """
 
     verdict: str
@@ -38,6 +39,7 @@ class Behaviour:
     positions: int
     documents: int
     kld: Mean | None = None
+    kld_lower: Mean | None = None
     kld_median: float | None = None
     kld_p99: float | None = None
     kld_max: float | None = None
@@ -68,6 +70,7 @@ class Behaviour:
             "verdict": self.verdict,
             "reason": self.reason,
             "kld": kld,
+            "kld_lower": None if self.kld_lower is None else self.kld_lower.as_json(),
             "same_top": None if self.same_top is None else self.same_top.as_json(),
             "ppl_ratio": None if ratio is None else ratio.as_json(),
             "perplexity": {"baseline": self.base_perplexity, "candidate": candidate},

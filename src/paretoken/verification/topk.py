@@ -1,8 +1,8 @@
 """The way without the engine's C interface: the best thousand tokens of each position, from the engine's own server.
 
-Enter two models and a text; leave the two bounds that such lists allow for the KLD of each position, and rule 7's
-verdict by them. Slow (some 60 ms a position and model) and blunter than logits: nothing is called `equivalent`.
-Raises EngineError when a server does not answer as it should.
+Enter two models and a text; leave a lower bound and an estimate of the KLD of each position, and rule 7's verdict by
+them. Slow (some 60 ms a position and model) and blunter than logits: it can show that a model changed, never that it
+did not. Raises EngineError when a server does not answer as it should.
 """
 
 import http.client
@@ -21,7 +21,7 @@ from paretoken.engines.llamacpp import LlamaCpp, LlamaCppSettings
 from paretoken.engines.readiness import exchange
 from paretoken.errors import EngineError
 from paretoken.models.gguf_header import Items, read_header
-from paretoken.verification.behaviour import Behaviour, failed, rule_7
+from paretoken.verification.behaviour import Behaviour, failed
 from paretoken.verification.blocks import Mean, block_mean
 from paretoken.verification.positions import Floats, Ints
 from paretoken.verification.text import Text
@@ -31,59 +31,71 @@ TOP = 1000
 # More take minutes; the result says how many there were.
 MOST_POSITIONS = 512
 _TIMEOUT_S = 60.0
-_ALMOST_NOTHING = 1e-12
+# More than what adding up a list of the server's single-precision probabilities can be off by.
+_ROUNDING = 1e-5
 
 LogProbs = Mapping[int, float]  # token id → ln probability, of the best tokens
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bounds:
-    """Per position: the KLD lies at or above `lower`; `upper` takes the least returned q for a token not returned."""
+class TopK:
+    """Per position: the KLD lies at or above `lower`. `estimate` is no bound: what was not returned may be near 0."""
 
     document: Ints
     lower: Floats
-    upper: Floats
+    estimate: Floats
     same_top: Floats
 
 
-def bounds(base: LogProbs, candidate: LogProbs) -> tuple[float, float]:
-    """(lower, upper) of the KLD from two lists of best tokens.
+def lower_and_estimate(base: LogProbs, candidate: LogProbs) -> tuple[float, float]:
+    """(a lower bound, an estimate) of the KLD from two lists of best tokens; NaN for both where any probability is.
 
-    Lower: what is not in both lists is one lump of p and of q (log-sum inequality). Upper: Σ over the baseline's list,
-    where a token that the candidate did not return has the least q that it did return; tails beyond both are left out.
+    Lower: what is not in both lists is one lump of p and of q (log-sum inequality). Estimate: Σ over the baseline's
+    list, where a token that the candidate did not return has the least q that it did return. Its q is at most that, so
+    its term is at least so large; the tails beyond both lists are left out. There is no upper bound, as nothing keeps a
+    q that was not returned from being next to 0.
     """
+    if any(map(math.isnan, (*base.values(), *candidate.values()))):
+        return math.nan, math.nan
     shared = base.keys() & candidate.keys()
     part = math.fsum(math.exp(base[t]) * (base[t] - candidate[t]) for t in shared)
-    rest_p = max(_ALMOST_NOTHING, 1.0 - math.fsum(math.exp(base[t]) for t in shared))
-    rest_q = max(_ALMOST_NOTHING, 1.0 - math.fsum(math.exp(candidate[t]) for t in shared))
+    rest_p = max(0.0, 1.0 - math.fsum(math.exp(base[t]) for t in shared))
+    # A larger rest of q makes the bound smaller, so it stays one whatever the server's rounding did to q.
+    rest_q = max(0.0, 1.0 - math.fsum(math.exp(candidate[t]) for t in shared)) + _ROUNDING
+    lower = max(0.0, part + (rest_p * math.log(rest_p / rest_q) if rest_p else 0.0))
     least = min(candidate.values())
     missing = math.fsum(math.exp(base[t]) * (base[t] - least) for t in base.keys() - shared)
-    lower = max(0.0, part + rest_p * math.log(rest_p / rest_q))
     return lower, max(lower, part + missing)
 
 
-def judge_bounds(found: Bounds, *, margin_nat: float) -> Behaviour:
-    """Rule 7 on the interval from the lower bound's lower end to the upper bound's upper end."""
+def judge_top_k(found: TopK, *, margin_nat: float) -> Behaviour:
+    """Rule 7 as far as such lists carry it: `changed` when the mean lower bound lies beyond the margin with its whole
+    interval, else `inconclusive`: only an upper bound could show that nothing changed, and there is none."""
     n = len(found.lower)
     if n == 0:
         return failed("no position could be compared", margin_nat=margin_nat)
-    broken = ~(np.isfinite(found.lower) & np.isfinite(found.upper))
+    broken = ~(np.isfinite(found.lower) & np.isfinite(found.estimate))
     if broken.any():
         return failed(f"the distance at position {int(broken.argmax())} is not a number", margin_nat=margin_nat)
-    lower, upper = block_mean(found.lower, found.document), block_mean(found.upper, found.document)
-    low = None if lower.low is None else max(0.0, lower.low)
-    kld = Mean(upper.value, upper.se, low, upper.high)
-    verdict, reason, settle = rule_7(kld, n, margin_nat, None)
+    lower, estimate = block_mean(found.lower, found.document), block_mean(found.estimate, found.document)
+    span = f"mean KLD about {estimate.value:.2g} nat and at least {lower.value:.2g}, from the best {TOP} tokens only"
+    if lower.low is not None and lower.low > margin_nat:
+        verdict = "changed"
+        reason = f"{span}: the least that it can be lies beyond the margin of {margin_nat:g} (95 %: {lower.low:.2g})"
+    else:
+        verdict = "inconclusive"
+        reason = f"{span}: such lists cannot show that it lies inside the margin of {margin_nat:g}"
     return Behaviour(
         verdict=verdict,
-        reason=f"{reason}; from the best {TOP} tokens only, bounds {lower.value:.2g} to {upper.value:.2g} nat",
+        reason=reason,
         margin_nat=margin_nat,
         floor_nat=None,
         positions=n,
         documents=len(np.unique(found.document)),
-        kld=kld,
+        # The scatter of an estimate says nothing about how far it is off, so it has no interval.
+        kld=Mean(estimate.value, None, None, None),
+        kld_lower=lower,
         same_top=block_mean(found.same_top, found.document),
-        positions_to_settle=settle,
     )
 
 
@@ -109,9 +121,7 @@ def tokenizer_of(model: Model) -> Tokenizer:
     )
 
 
-def read_bounds(
-    base: Model, candidate: Model, text: Text, *, on_progress: Callable[[str], None] | None = None
-) -> Bounds:
+def read_top_k(base: Model, candidate: Model, text: Text, *, on_progress: Callable[[str], None] | None = None) -> TopK:
     """Two servers side by side would fight for the cores, so the baseline's lists are all read first, then kept."""
     each = min(text.window_positions, max(1, MOST_POSITIONS // len(text.documents)))
     tell = on_progress or (lambda _: None)
@@ -127,13 +137,13 @@ def read_bounds(
                 seen.append(found)
                 tell(f"{len(seen):,} positions of the {which}")
             lists[which] = seen
-    pairs = [bounds(p, q) for p, q in zip(lists["baseline"], lists["candidate"], strict=True)]
+    pairs = [lower_and_estimate(p, q) for p, q in zip(lists["baseline"], lists["candidate"], strict=True)]
     same = [_best(p) == _best(q) for p, q in zip(lists["baseline"], lists["candidate"], strict=True)]
     sizes = [len(window) - 1 for window in windows]
-    return Bounds(
+    return TopK(
         document=np.repeat(np.arange(len(windows)), sizes),
         lower=np.array([low for low, _ in pairs]),
-        upper=np.array([high for _, high in pairs]),
+        estimate=np.array([near for _, near in pairs]),
         same_top=np.array(same, dtype=np.float64),
     )
 

@@ -41,7 +41,7 @@ _SANITY_TOKENS = 32
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """`evidence`: logits (whole vocabulary) or top_k (bounds of the KLD from the best tokens only)."""
+    """`evidence`: logits (whole vocabulary) or top_k (the best tokens only: a lower bound and an estimate)."""
 
     base: Model
     candidate: Model
@@ -148,7 +148,7 @@ def _by_top_k(
     why: NoLogits,
     on_progress: OnProgress | None,
 ) -> Verification:
-    """Bounds from the engine's server, where its C interface is not to be had: no floors, no answers."""
+    """The best tokens from the engine's server, where its C interface is not to be had: no floors, no answers."""
     from paretoken.verification import topk
 
     started = time.monotonic()
@@ -156,8 +156,8 @@ def _by_top_k(
     if other:
         behaviour = failed(other, margin_nat=margin_nat)
     else:
-        found = topk.read_bounds(base, candidate, text, on_progress=on_progress)
-        behaviour = topk.judge_bounds(found, margin_nat=margin_nat)
+        found = topk.read_top_k(base, candidate, text, on_progress=on_progress)
+        behaviour = topk.judge_top_k(found, margin_nat=margin_nat)
     return Verification(
         base=base,
         candidate=candidate,
