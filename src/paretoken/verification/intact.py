@@ -1,8 +1,9 @@
 """Decision rule 6: does a service-level change only move rounding?
 
 Enter teacher-forced positions of one and the same model under the change, and the floors of that model; leaves a frozen
-`Intact`: intact, not_intact or inconclusive, with its counts. Fails closed: without floors, or with too few positions
-for the test to mean anything, nothing is claimed unless the very same numbers came out.
+`Intact`: intact, not_intact or inconclusive, with its counts. Fails closed: that a test finds no difference is no proof
+that there is none. Unless the very same numbers came out, `intact` takes counts that leave no room for many more flips
+than the floor's.
 """
 
 from dataclasses import dataclass, replace
@@ -15,11 +16,17 @@ from paretoken.verification.exact import more_often
 from paretoken.verification.floors import Floors, measure_floors
 from paretoken.verification.logits import OnProgress, Plan, Slots, read_logits
 from paretoken.verification.positions import Positions
+from paretoken.verification.shares import excess_high
 from paretoken.verification.text import Text, bundled
 
 ALPHA = 0.05
 # Below this many near ties a share of flips among them says nothing.
 FEWEST_NEAR_TIES = 20
+# `intact` bounds what may have been missed: at most this much may a share of flips lie above the floor's, by the
+# one-sided upper 95 % end of the difference. Near ties are about one position in eight, and rounding flips up to two in
+# five of them; the counts of SLOT_POSITIONS are just enough for it.
+NEAR_TIE_ROOM = 0.2
+HARD_ROOM = 0.02
 SLOT_POSITIONS = 512
 _SHORTEST_WINDOW, _LONGEST_WINDOW = 16, 64
 
@@ -68,12 +75,9 @@ def judge_intact(found: Positions, floors: Floors | None, change: str = "") -> I
     elif floors is None:
         verdict, reason = "inconclusive", "rounding was not measured, so flips can't be told from it"
     else:
-        near, hard = floors.most_near_tie_flips, floors.most_hard_flips
-        near_tie_p = more_often(found.near_tie_flips, found.near_ties, near.near_tie_flips, near.near_ties)
-        hard_p = more_often(
-            found.hard_flips, len(found) - found.near_ties, hard.hard_flips, hard.positions - hard.near_ties
-        )
-        verdict, reason = _verdict(found, floors, near_tie_p, hard_p)
+        near_tie, hard = _counts(found, floors)
+        near_tie_p, hard_p = more_often(*near_tie), more_often(*hard)
+        verdict, reason = _verdict(near_tie, hard, near_tie_p, hard_p)
     return Intact(
         verdict=verdict,
         reason=reason,
@@ -89,16 +93,41 @@ def judge_intact(found: Positions, floors: Floors | None, change: str = "") -> I
     )
 
 
-def _verdict(found: Positions, floors: Floors, near_tie_p: float, hard_p: float) -> tuple[str, str]:
-    counts = f"{found.hard_flips} hard and {found.near_tie_flips} near-tie flips at {len(found):,} positions"
-    if found.hard_flips and floors.most_hard_flips.hard_flips == 0:
+# Flips and of how many positions, then the same of the floor's change that flips the most.
+_Counts = tuple[int, int, int, int]
+
+
+def _counts(found: Positions, floors: Floors) -> tuple[_Counts, _Counts]:
+    """(near ties, clear positions)."""
+    near, hard = floors.most_near_tie_flips, floors.most_hard_flips
+    clear, floor_clear = len(found) - found.near_ties, hard.positions - hard.near_ties
+    return (
+        (found.near_tie_flips, found.near_ties, near.near_tie_flips, near.near_ties),
+        (found.hard_flips, clear, hard.hard_flips, floor_clear),
+    )
+
+
+def _verdict(near_tie: _Counts, hard: _Counts, near_tie_p: float, hard_p: float) -> tuple[str, str]:
+    near_flips, near_ties, _, floor_near_ties = near_tie
+    hard_flips, clear, floor_hard_flips, floor_clear = hard
+    counts = f"{hard_flips} hard and {near_flips} near-tie flips at {near_ties + clear:,} positions"
+    if hard_flips and not floor_hard_flips:
         return "not_intact", f"{counts}, where rounding alone makes no hard flip"
     if hard_p < ALPHA:
         return "not_intact", f"{counts}: more hard flips than rounding alone makes (p = {hard_p:.2g})"
     if near_tie_p < ALPHA:
         return "not_intact", f"{counts}: more near-tie flips than rounding alone makes (p = {near_tie_p:.2g})"
-    if min(found.near_ties, floors.most_near_tie_flips.near_ties) < FEWEST_NEAR_TIES:
+    if hard_flips * floor_clear > floor_hard_flips * clear:
+        floor_share = f"{floor_hard_flips} at {floor_clear:,} clear positions"
+        larger = f"a larger share of hard flips than rounding makes ({floor_share}), perhaps by chance"
+        return "inconclusive", f"{counts}: {larger}"
+    if min(near_ties, floor_near_ties) < FEWEST_NEAR_TIES:
         return "inconclusive", f"{counts}, but too few near ties to compare their flips with rounding's"
+    for what, found, room in (("near-tie", near_tie, NEAR_TIE_ROOM), ("hard", hard, HARD_ROOM)):
+        high = excess_high(*found)
+        if high > room:
+            may = f"the share of {what} flips may lie {high:.2g} above rounding's (95 %), and {room:g} is let pass"
+            return "inconclusive", f"{counts}: {may}; more positions would narrow it down"
     return "intact", f"{counts}: no more than rounding alone makes"
 
 
