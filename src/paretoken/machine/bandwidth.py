@@ -72,31 +72,37 @@ def make_parts(threads: int, total_bytes: int) -> list[NDArray[np.int64]]:
 
 
 def read_passes(parts: Sequence[NDArray[np.int64]], budget_s: float, fewest: int = 4) -> list[float]:
-    """GB/s of each pass over all parts at once, one thread a part, until the budget is used up."""
+    """GB/s of each pass over all parts at once, one thread a part, until the budget is used up.
+
+    Every thread stamps its own begin and end: where all cores read, a thread that only watched would be woken late,
+    begin its clock in the middle of a pass and see it as too fast.
+    """
     gate = threading.Barrier(len(parts) + 1)
     stop = threading.Event()
+    spans = [(0.0, 0.0)] * len(parts)
 
-    def read(part: NDArray[np.int64]) -> None:
-        gate.wait()
-        while not stop.is_set():
-            np.bitwise_xor.reduce(part)
-            gate.wait()  # the pass has ended
-            gate.wait()  # the next one starts, unless stopped
+    def read(number: int) -> None:
+        while True:
+            gate.wait()  # a pass begins, unless stopped
+            if stop.is_set():
+                return
+            began = time.perf_counter()
+            np.bitwise_xor.reduce(parts[number])
+            spans[number] = (began, time.perf_counter())
+            gate.wait()  # it has ended
 
-    readers = [threading.Thread(target=read, args=(part,), daemon=True) for part in parts]
+    readers = [threading.Thread(target=read, args=(number,), daemon=True) for number in range(len(parts))]
     for reader in readers:
         reader.start()
     total = sum(part.nbytes for part in parts)
     passes: list[float] = []
-    begun = time.perf_counter()
+    until = time.perf_counter() + budget_s
+    while len(passes) < fewest or time.perf_counter() < until:
+        gate.wait()
+        gate.wait()
+        passes.append(total / (max(end for _, end in spans) - min(began for began, _ in spans)) / 1e9)
+    stop.set()
     gate.wait()
-    while not stop.is_set():
-        started = time.perf_counter()
-        gate.wait()
-        passes.append(total / (time.perf_counter() - started) / 1e9)
-        if len(passes) >= fewest and time.perf_counter() - begun >= budget_s:
-            stop.set()
-        gate.wait()
     for reader in readers:
         reader.join()
     return passes
