@@ -1,7 +1,13 @@
-"""The file that a verb shall also write its document to: checked first, written whole."""
+"""The file that a verb shall also write its document to: checked first, written whole, and nothing else replaced by it.
 
+Enters a path as the user wrote it; leaves a regular file, or one sentence. A link is followed; a device, a pipe or a
+socket is neither written nor replaced.
+"""
+
+import contextlib
 import json
 import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -10,24 +16,49 @@ from paretoken.errors import UsageError
 
 def checked_output(path: Path | None) -> None:
     """Raises UsageError, before anything is sent, when the file could not be written at the end."""
-    if path is None:
-        return
-    if path.is_dir():
-        raise UsageError(f"--output '{path}' is a folder; name a file")
-    if not path.parent.is_dir():
-        raise UsageError(f"--output '{path}' cannot be written: there is no folder '{path.parent}'; create it first")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise UsageError(f"--output '{path}' cannot be written: no permission; name another file")
+    if path is not None:
+        _target(path)
 
 
 def write_output(path: Path | None, document: dict[str, Any]) -> None:
-    """Atomic: the file is whole or not there."""
+    """Atomic: the file is whole or as it was. Checked again: a measurement takes its time."""
     if path is None:
         return
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    target, mode = _target(path)
+    partial = target.with_name(f".paretoken-{os.getpid()}.partial")  # short: a long name has no room for more
     try:
-        partial.write_text(json.dumps(document, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-        partial.replace(path)
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        with contextlib.ExitStack() as undo:
+            undo.callback(partial.unlink, missing_ok=True)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
+            if mode is not None:
+                partial.chmod(mode)
+            partial.replace(target)
+            undo.pop_all()
     except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise UsageError(f"--output '{path}' cannot be written: {error.strerror}") from error
+        raise UsageError(f"--output '{path}' cannot be written: {error.strerror}; name another file") from error
+
+
+def _target(path: Path) -> tuple[Path, int | None]:
+    """The file itself behind any links, and its permissions where it is there already. Raises UsageError."""
+    if path == Path():  # '' arrives as this, too
+        raise UsageError("--output names no file; name one")
+    target = Path(os.path.realpath(path))
+    try:
+        found: int | None = path.stat().st_mode  # not of `target`: /dev/stdout is a link to no name at all
+    except FileNotFoundError:
+        found = None
+    except OSError as error:
+        raise UsageError(f"--output '{path}' cannot be written: {error.strerror}; name another file") from error
+    if found is not None and stat.S_ISDIR(found):
+        raise UsageError(f"--output '{path}' is a folder; name a file")
+    if found is not None and not stat.S_ISREG(found):
+        raise UsageError(f"--output '{path}' is a device or pipe, not a file; --json prints to stdout")
+    if found is not None and not target.exists():  # /dev/stdout of a file that was deleted
+        raise UsageError(f"--output '{path}' is not a file with a name; --json prints to stdout")
+    if not target.parent.is_dir():
+        raise UsageError(f"--output '{path}' cannot be written: there is no folder '{target.parent}'; create it first")
+    if not os.access(target.parent, os.W_OK) or (found is not None and not os.access(target, os.W_OK)):
+        raise UsageError(f"--output '{path}' cannot be written: no permission; name another file")
+    return target, None if found is None else stat.S_IMODE(found)

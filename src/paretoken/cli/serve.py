@@ -18,6 +18,7 @@ from paretoken.errors import UsageError
 def serve(ctx: click.Context, study: str, host: str, port: int, api_key_env: str | None) -> None:
     """Run what STUDY (default: the newest) recommended. Listening beyond this machine needs a key."""
     from paretoken.engines.base import Listen
+    from paretoken.engines.launch import check_bindable
     from paretoken.serve.run import serve as run_serve
     from paretoken.serve.winner import winner_of
 
@@ -25,12 +26,14 @@ def serve(ctx: click.Context, study: str, host: str, port: int, api_key_env: str
     if api_key_env and not key:
         raise UsageError(f"the environment variable '{api_key_env}' (--api-key-env) is not set; export it with the key")
     listen = Listen(host, port, key)
+    check_bindable(listen)  # before a model is perhaps made again
     winner = winner_of(ctx.obj["home"], study)
     click.echo(f"Starting {winner.label} (study {winner.study}) …", err=True)
 
-    def ready(base_url: str) -> None:
+    def ready(base_url: str, where: Listen) -> None:
         click.echo(f"Serving on {base_url}/v1 until Ctrl-C.", err=True)
-        click.echo(f"The same by the engine's own server: {shlex.join(shown(winner.command))}", err=True)
+        if command := winner.command(where):
+            click.echo(f"The same by the engine's own server: {shlex.join(shown(command))}", err=True)
         click.echo(base_url)
 
     try:

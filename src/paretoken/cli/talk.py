@@ -5,18 +5,20 @@ import time
 
 import click
 
+from paretoken.cli.sentence import escaped
+
 
 class ConsoleTalk:
     """On a terminal the progress line is overwritten; elsewhere (a log file) it is left out, the lines stay."""
 
     def __init__(self) -> None:
-        self._live = sys.stderr.isatty()
+        self._live = sys.stderr is not None and sys.stderr.isatty()
         self._shown = 0
         self._last_at = 0.0
 
     def line(self, text: str) -> None:
         self._clear()
-        click.echo(text, err=True)
+        click.echo("\n".join(map(escaped, text.split("\n"))), err=True)
 
     def progress(self, text: str) -> None:
         now = time.monotonic()
@@ -25,7 +27,7 @@ class ConsoleTalk:
         self._last_at = now
         self._clear()
         if text:
-            text = text[:100]
+            text = escaped(text[:100])
             click.echo(text, err=True, nl=False)
             self._shown = len(text)
 

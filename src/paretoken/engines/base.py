@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self, runtime_checkable
 
 from paretoken.errors import UsageError
+from paretoken.wire.http1 import bearer
 
 START_TIMEOUT_S = 120.0
 
@@ -64,7 +65,11 @@ class Listen:
     def __post_init__(self) -> None:
         whole("port", self.port, 0, 65535)
         if not self.loopback and not self.api_key:
-            raise UsageError(f"listening on {self.host} lets other machines in; that needs a key")
+            raise UsageError(
+                f"listening on {self.host} lets other machines in; that needs a key: put one into the environment and "
+                f"name its variable with --api-key-env"
+            )
+        bearer(self.api_key)  # a key that no client could send is refused before anything starts
 
     @property
     def loopback(self) -> bool:
@@ -148,5 +153,5 @@ class Engine(Protocol):
     def request_extra(self, settings: Settings) -> dict[str, Any]:
         """What these settings add to every request body."""
 
-    def launch_command(self, settings: Settings, model_path: str | None) -> list[str]:
-        """An equivalent command for people; never run by us. Empty when there is none."""
+    def launch_command(self, settings: Settings, model_path: str | None, listen: Listen = LOCAL) -> list[str]:
+        """An equivalent command for people; never run by us. Empty when there is none. It never holds the key."""

@@ -12,13 +12,16 @@ from types import TracebackType
 from typing import Any, Self
 
 from paretoken.core.request import Message, Request, Sampling
-from paretoken.engines.readiness import POLL_S, Answer, ask_one_token, exchange
+from paretoken.engines.exchange import exchange, what_happened
+from paretoken.engines.readiness import POLL_S, Answer, ask_one_token
 from paretoken.errors import EndpointError
 from paretoken.wire import protocol_named
+from paretoken.wire.text import printable
 from paretoken.wire.url import final_address, final_url
 
 CHECK_S = 30.0
 _MODELS_SHOWN = 5
+_NAME_SHOWN = 80  # characters
 _ONE_TOKEN = Request(0, 0, 0, (Message("user", "Hello"),), Sampling(max_tokens=1))
 
 
@@ -101,14 +104,14 @@ def served_model(
     except ConnectionRefusedError as error:
         raise EndpointError(f"{url} refused the connection: nothing listens there; start the server first") from error
     except (OSError, http.client.HTTPException) as error:
-        raise EndpointError(f"{url} does not answer ({type(error).__name__}: {error}); check the address") from error
+        raise EndpointError(f"{url} does not answer ({what_happened(error)}); check the address") from error
     try:
         names = [str(model[name]) for model in json.loads(data)[key]]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise EndpointError(
             f"{address.url} answers HTTP {status} and lists no models; name one with --model"
         ) from error
     if len(names) != 1:
-        shown = ", ".join(repr(name) for name in names[:_MODELS_SHOWN]) or "none"
+        shown = ", ".join(f"'{printable(name, _NAME_SHOWN)}'" for name in names[:_MODELS_SHOWN]) or "none"
         raise EndpointError(f"{url} serves {len(names)} models ({shown}); name one with --model")
     return names[0]

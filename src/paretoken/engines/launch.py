@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from paretoken.engines.base import LOCAL, START_TIMEOUT_S, Listen
 from paretoken.engines.child import KEY_VARIABLE
+from paretoken.engines.listeners import why_not_bindable
 from paretoken.engines.readiness import Answer, ask_one_token, chat_body, wait_until_ready
 from paretoken.engines.supervisor import GRACE_S, Supervised, with_tail
 from paretoken.errors import EngineError
@@ -69,6 +70,12 @@ class Launched:
         self.stop()
 
 
+def check_bindable(listen: Listen) -> None:
+    """Raises EngineError in one sentence where an engine would only die with a log."""
+    if (why := why_not_bindable(listen.host, listen.port)) is not None:
+        raise EngineError(f"{why}; choose another with --host and --port (--port 0: any free one)")
+
+
 def launch_program(
     name: str,
     argv: Sequence[str],
@@ -84,6 +91,7 @@ def launch_program(
     """The program reads `orders` and where to listen as JSON from stdin, and reports its URL (child.py).
     Raises EngineError."""
     began = time.monotonic()
+    check_bindable(listen)
     if log_dir is not None:
         log_dir.mkdir(parents=True, exist_ok=True)
     engine = Supervised(

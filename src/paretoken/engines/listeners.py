@@ -1,8 +1,10 @@
-"""Whose is a listening socket? Read from /proc.
+"""Whose is a listening socket, and can there be one? The first is read from /proc.
 
-Enters a URL and the pid of a supervisor; leaves whether a process below it listens there. Knows nothing of HTTP.
+Enters a URL and the pid of a supervisor, or a host and port; leaves whether a process below it listens there, or why
+nobody could. Knows nothing of HTTP.
 """
 
+import errno
 import socket
 import sys
 from pathlib import Path
@@ -25,6 +27,23 @@ def listens(url: str, root_pid: int) -> bool | None:
             if _link(entry) in wanted:
                 return True
     return False
+
+
+def why_not_bindable(host: str, port: int) -> str | None:
+    """A clause on why nothing can be made to listen there; None when it can. Tried without SO_REUSEPORT: an engine that
+    sets it would share the port of another server, and the kernel would deal the connections out to both."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_STREAM) as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            trial.bind((host, port))
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            return f"port {port} of {host} is taken by another program"
+        if error.errno == errno.EACCES:
+            return f"port {port} of {host} needs more rights"
+        return f"{host} is not an address of this machine ({error.strerror})"
+    return None
 
 
 def _listeners(host: str, port: int) -> set[str]:

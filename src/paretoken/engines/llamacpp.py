@@ -148,10 +148,14 @@ class LlamaCpp:
     def request_extra(self, settings: Settings) -> dict[str, Any]:
         return {} if _own(settings).prompt_cache else {"cache_prompt": False}
 
-    def launch_command(self, settings: Settings, model_path: str | None) -> list[str]:
+    def launch_command(self, settings: Settings, model_path: str | None, listen: Listen = LOCAL) -> list[str]:
         """The flags of llama.cpp's own `llama-server` that mean the same."""
         s = _own(settings).resolved()
-        command = ["llama-server", "--model", model_path or "MODEL.gguf", "--host", "127.0.0.1"]
+        command = ["llama-server", "--model", model_path or "MODEL.gguf", "--host", listen.host]
+        if listen.port:
+            command += ["--port", str(listen.port)]
+        if listen.api_key:
+            command += ["--api-key-file", "FILE-WITH-THE-KEY"]
         for flag, value in (
             ("--threads", s.threads),
             ("--threads-batch", s.batch_threads),

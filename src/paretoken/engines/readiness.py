@@ -6,18 +6,19 @@ a web server that happens to have the port, and a model that is still loading ar
 
 import http.client
 import json
-import ssl
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
-from urllib.parse import urlsplit
 
+from paretoken.engines.exchange import exchange as exchange  # also for verification
+from paretoken.engines.exchange import is_permanent, what_happened
 from paretoken.errors import EngineError
+from paretoken.wire.text import printable
 
 POLL_S = 0.05
-_LOADING = (429, 502, 503, 504)  # busy or not there yet: ask again
-_BODY_BYTES = 1 << 20
+_LOADING = (408, 429, 502, 503, 504)  # busy or not there yet: ask again
+_SHOWN = 120  # characters of what a server said
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +79,8 @@ def wait_until_ready(
 def _url_in(report: str, name: str) -> str:
     try:
         url = str(json.loads(report)["url"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise EngineError(f"{name} reported {report[:80]!r} instead of its address") from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise EngineError(f"{name} reported '{printable(report, _SHOWN)}' instead of its address") from error
     # An engine that listens on every address reports one that nobody can connect to.
     return url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
 
@@ -89,56 +90,32 @@ def chat_body(model: str) -> dict[str, Any]:
 
 
 def ask_one_token(url: str, body: Mapping[str, Any], timeout_s: float, api_key: str | None = None) -> Answer:
-    """One real completion, not streamed. Never raises for what the other side does."""
+    """One real completion, not streamed. Never raises for what the other side does; UsageError for an impossible
+    key."""
     try:
         status, kind, data = exchange(url, {**body, "stream": False}, timeout_s=timeout_s, api_key=api_key)
     except ConnectionRefusedError:
         return Answer("refused", "refused the connection")
     except (OSError, http.client.HTTPException) as error:
-        return Answer("loading", f"did not answer a completion ({type(error).__name__}: {str(error)[:80]})")
+        state = "wrong" if is_permanent(error) else "loading"
+        return Answer(state, f"did not answer a completion ({what_happened(error)})")
     return _judge(status, kind, data)
 
 
 def _judge(status: int, kind: str, data: bytes) -> Answer:
-    head = data[:120].decode(errors="replace").strip()
+    head = f"'{printable(data[: 4 * _SHOWN].decode(errors='replace'), _SHOWN)}'"
     if status in _LOADING:
-        return Answer("loading", f"answers HTTP {status} {head!r}")
+        return Answer("loading", f"answers HTTP {status} {head}")
     if status in (401, 403):
         return Answer("wrong", f"answers HTTP {status}: it wants another API key")
     if status != 200:
         lost = "; it is not an inference server, or it speaks another protocol" if status in (404, 405) else ""
-        return Answer("wrong", f"answers a completion with HTTP {status}{lost}: {head!r}")
+        return Answer("wrong", f"answers a completion with HTTP {status}{lost}: {head}")
     try:
         said = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         said = None
     if not isinstance(said, dict) or not (said.get("choices") or said.get("done")):  # OpenAI's form, Ollama's form
-        return Answer("wrong", f"is not an inference server: it answers a completion with {kind} {head!r}")
+        shown = printable(kind, _SHOWN)
+        return Answer("wrong", f"is not an inference server: it answers a completion with {shown} {head}")
     return Answer("ready", "answered a completion")
-
-
-def exchange(
-    url: str, body: Mapping[str, Any] | None, *, timeout_s: float, api_key: str | None = None
-) -> tuple[int, str, bytes]:
-    """One small exchange whose time is not measured: (status, content type, at most 1 MiB of body). GET without a
-    body. Raises OSError or http.client.HTTPException."""
-    parts = urlsplit(url)
-    host, port = parts.hostname or "", parts.port
-    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    connection: http.client.HTTPConnection
-    if parts.scheme == "https":
-        connection = http.client.HTTPSConnection(host, port, timeout=timeout_s, context=ssl.create_default_context())
-    else:
-        connection = http.client.HTTPConnection(host, port, timeout=timeout_s)
-    headers = {"Content-Type": "application/json", "Connection": "close"}
-    if api_key:
-        headers["Authorization"] = f"Bearer {api_key}"
-    try:
-        if body is None:
-            connection.request("GET", target, headers=headers)
-        else:
-            connection.request("POST", target, json.dumps(body).encode(), headers)
-        response = connection.getresponse()
-        return response.status, response.headers.get_content_type(), response.read(_BODY_BYTES)
-    finally:
-        connection.close()

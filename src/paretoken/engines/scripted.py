@@ -66,5 +66,5 @@ class Scripted:
     def request_extra(self, settings: Settings) -> dict[str, Any]:
         return {}
 
-    def launch_command(self, settings: Settings, model_path: str | None) -> list[str]:
+    def launch_command(self, settings: Settings, model_path: str | None, listen: Listen = LOCAL) -> list[str]:
         return []

@@ -237,7 +237,7 @@ async def _read_request(reader: asyncio.StreamReader) -> Asked | None:
         data = await reader.readexactly(length) if 0 < length <= _BODY_BYTES else b""
         body = json.loads(data) if data else None
         return Asked(method, path.partition("?")[0], headers.get("authorization", ""), body)
-    except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
+    except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError, RecursionError):
         return None
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from paretoken.core.candidate import Model
 from paretoken.engines import ENGINES
-from paretoken.engines.base import Engine, Settings
+from paretoken.engines.base import Engine, Listen, Settings
 from paretoken.errors import CaptureError, ModelError
 from paretoken.models.find import resolve
 from paretoken.models.fingerprint import fingerprint
@@ -28,10 +28,9 @@ class Winner:
     settings: Settings
     model: Model
 
-    @property
-    def command(self) -> list[str]:
+    def command(self, listen: Listen) -> list[str]:
         """An equivalent command of the engine's own server, for people."""
-        return self.engine.launch_command(self.settings, self.model.path)
+        return self.engine.launch_command(self.settings, self.model.path, listen)
 
 
 def winner_of(home: Path, study_id: str) -> Winner:

@@ -133,10 +133,23 @@ def request_head(method: str, path: str, host: str, headers: Mapping[str, str], 
         "content-length": str(body_length),
     }
     for name, value in fields.items():
-        if not _is_token(name) or any(ord(character) < 32 or ord(character) > 255 for character in value):
+        if not _is_token(name) or not _is_value(value):
             raise UsageError(f"the header '{name.encode('ascii', 'replace').decode()}' holds what a header can't carry")
     lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items())]
     return "\r\n".join([*lines, "", ""]).encode("latin-1")
+
+
+def bearer(api_key: str | None) -> dict[str, str]:
+    """The header that carries a key; nothing without one. Raises UsageError, which does not repeat the key."""
+    if not api_key:
+        return {}
+    if not _is_value(api_key):
+        raise UsageError("the API key holds a line end or another character that no header can carry; set it anew")
+    return {"authorization": f"Bearer {api_key}"}
+
+
+def _is_value(value: str) -> bool:
+    return all(32 <= ord(character) <= 255 and not 127 <= ord(character) <= 159 for character in value)
 
 
 def _is_token(name: str) -> bool:

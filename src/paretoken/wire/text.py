@@ -14,8 +14,8 @@ def well_formed(text: str) -> str:
     return text
 
 
-def printable(text: str) -> str:
+def printable(text: str, limit: int = _SHOWN) -> str:
     """One short line without control characters: a server's message may end up in a terminal."""
-    words = "".join(character if character.isprintable() else " " for character in text[: 4 * _SHOWN]).split()
+    words = "".join(character if character.isprintable() else " " for character in text[: 4 * limit]).split()
     line = " ".join(words)
-    return well_formed(line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…")
+    return well_formed(line if len(line) <= limit else line[: limit - 1] + "…")
