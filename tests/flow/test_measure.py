@@ -15,6 +15,7 @@ from paretoken.engines.null import Null, NullSettings
 from paretoken.engines.script import Script, ScriptedSettings
 from paretoken.engines.scripted import Scripted
 from paretoken.study.measure import measure
+from paretoken.study.talk import Silent
 
 COMMAND = [sys.executable, "-m", "paretoken"]
 LONG = ["--requests", "500", "--output-tokens", "4"]  # half a minute
@@ -58,6 +59,9 @@ def test_the_document_has_what_other_tools_build_on(tmp_path: Path) -> None:
     )
     assert set(wanted.split()) <= set(document["provenance"])
     assert document["provenance"]["warmup"] == 2
+    assert document["interrupted"] is False and document["ended_early"] is None
+    for name in ("mbu", "mfu", "mfu_prefill"):
+        assert document["metrics"][name]["reasons"]["value"] == "known only for a model that runs here"
 
 
 def test_a_run_is_measured_the_same_when_its_capture_is_read_again(tmp_path: Path) -> None:
@@ -151,11 +155,13 @@ def test_ctrl_c_keeps_what_there_is(tmp_path: Path) -> None:
         os.killpg(child.pid, signal.SIGINT)
         out, err = child.communicate(timeout=30)
     assert "Traceback" not in err
-    counts = json.loads(out)["requests"]
+    document = json.loads(out)
+    counts = document["requests"]
     assert counts["ok"] > 0
     assert counts["scheduled"] == 500
     assert counts["cancelled"] > 0
-    assert child.returncode in (0, 3)
+    assert document["interrupted"] is True
+    assert child.returncode == 3
 
 
 def test_sigkill_of_us_leaves_no_process(tmp_path: Path) -> None:
@@ -209,6 +215,7 @@ def _mentions(text: str) -> list[str]:
         (["http://127.0.0.1:1", "--output", "/proc/nope/result.json"], "/proc/nope", 2),
         (["http://127.0.0.1:1", "--api-key-env", "PARETOKEN_NO_SUCH"], "PARETOKEN_NO_SUCH", 2),
         (["smollm2-135m", "--set", "slots"], "slots", 2),
+        (["http://127.0.0.1:1", "--set", "slots=4"], "slots=4", 2),
     ],
 )  # fmt: skip
 def test_bad_input_gets_one_sentence(tmp_path: Path, words: list[str], says: str, status: int) -> None:
@@ -253,3 +260,32 @@ def test_a_rate_sends_by_its_schedule(tmp_path: Path) -> None:
         found = measure(running.base_url, rate_per_s=50.0, requests=25, warmup=0, output_tokens=2, home=tmp_path)
     assert found.provenance.load_mode == "poisson"
     assert found.summary.requests["ok"] == 25
+
+
+def test_a_run_that_ran_out_of_requests_before_its_duration_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("paretoken.study.measure.MOST_REQUESTS", 4)
+    talk = _Heard()
+    with Null().launch(None, NullSettings()) as running:
+        found = measure(running.base_url, duration_s=20.0, warmup=0, output_tokens=2, home=tmp_path, talk=talk)
+    assert found.summary.requests["ok"] == 4
+    assert found.ended_early is not None and "all 4 prepared requests" in found.ended_early
+    assert found.ended_early in talk.lines
+    document = found.as_json()
+    assert document["ended_early"] == found.ended_early
+    assert document["metrics"]["goodput_req_s"]["reasons"]["duration"] == found.ended_early
+
+
+def test_a_run_that_kept_its_duration_did_not_end_early(tmp_path: Path) -> None:
+    with scripted(Script(ttft_s=0.15, gap_s=0.01)) as running:
+        found = measure(running.base_url, duration_s=0.5, warmup=0, output_tokens=2, home=tmp_path)
+    assert found.ended_early is None
+
+
+class _Heard(Silent):
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def line(self, text: str) -> None:
+        self.lines.append(text)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from paretoken.metrics.cost import Price, api_cost, blended, cost_of, cost_per_mtok, machine_s_per_mtok
+from paretoken.metrics.cost import Price, cost_of, cost_per_mtok, machine_s_per_mtok
 from paretoken.metrics.figures import Scalar
 
 PRICE = Price(2.5, "USD", "example.com/prices", "2026-11-30")
@@ -22,14 +22,6 @@ def test_the_interval_is_turned_round() -> None:
 def test_no_tokens_no_cost() -> None:
     assert cost_of(Scalar(0.0), PRICE).reasons == {"value": "no token came, so no number of tokens has a cost"}
     assert cost_of(Scalar.unknown("no usage"), PRICE).reasons == {"value": "no usage"}
-
-
-def test_what_an_api_bills() -> None:
-    cost = api_cost(
-        input_tokens=1_000_000, cached_tokens=2_000_000, output_tokens=500_000, p_in=2, p_cache=0.5, p_out=8
-    )
-    assert cost == pytest.approx(2 + 1 + 4)
-    assert blended(2, 10) == 4.0
 
 
 def test_a_price_says_where_it_comes_from() -> None:

@@ -25,8 +25,8 @@ def test_every_figure_of_a_result_is_defined() -> None:
         names |= set(metrics)
     defined = {f"{name}_ms" if name in SPANS else name for name in DEFINITIONS}
     assert names - defined == {"slo"}
-    # mbu and mfu need the model's dimensions, api_cost an API's prices: others compute them.
-    assert defined - names == {"mbu", "mfu", "api_cost"}
+    # These need the model's dimensions: others compute them.
+    assert defined - names == {"mbu", "mfu"}
 
 
 def test_the_block_is_plain_text_by_name() -> None:

@@ -7,14 +7,9 @@ from paretoken.metrics.utilisation import (
     attention_flops_per_token,
     decode_step_bound_s,
     decode_step_bytes,
-    kv_bytes_per_token,
     mbu,
     mfu,
 )
-
-
-def test_smollm2s_cache() -> None:
-    assert kv_bytes_per_token(layers=30, kv_heads=3, head_dim=64, bytes_per_value=2) == 23_040
 
 
 def test_a_step_reads_the_weights_once_and_every_streams_cache() -> None:
@@ -28,7 +23,7 @@ def test_mbu_of_a_step_at_half_the_bound() -> None:
 
 
 def test_mfu() -> None:
-    attention = attention_flops_per_token(layers=2, heads=3, head_dim=4, context_tokens=10)
+    attention = attention_flops_per_token(layers=2, width=12, context_tokens=10)
     assert attention == 960
     assert mfu(active_parameters=520, tok_s=100, flop_s=400_000, attention_flops_per_token=attention) == 0.5
 

@@ -39,7 +39,13 @@ def measure(ctx: click.Context, /, target: str, settings: tuple[str, ...], **opt
     output: Path | None = options["output"]
     checked_output(output)  # before anything is sent
     from paretoken.study.measure import measure as run_measure
+    from paretoken.study.target import is_url
     from paretoken.units import parse_duration_s
+
+    if settings and is_url(target):
+        raise UsageError(
+            f"--set {settings[0]} is for a model that is started here; '{target}' runs already: leave it out"
+        )
 
     found = run_measure(
         target,

@@ -60,16 +60,3 @@ def _of(tok_s: float | None, price: Price | None) -> float | None:
     if tok_s is None or tok_s <= 0:
         return None
     return machine_s_per_mtok(tok_s) if price is None else cost_per_mtok(price.per_hour, tok_s)
-
-
-def api_cost(
-    *, input_tokens: int, cached_tokens: int, output_tokens: int, p_in: float, p_cache: float, p_out: float
-) -> float:
-    """What an API bills, prices a million tokens. `input_tokens` are without the cached ones; reasoning tokens are
-    billed as output and must be in `output_tokens`."""
-    return (input_tokens * p_in + cached_tokens * p_cache + output_tokens * p_out) / MILLION
-
-
-def blended(p_in: float, p_out: float) -> float:
-    """The usual 3:1 blend of an API's prices: (3·p_in + p_out)/4."""
-    return (3 * p_in + p_out) / 4

@@ -75,16 +75,13 @@ DEFINITIONS: dict[str, Definition] = {
         "price per hour ÷ (tok/s·3600) × 10⁶", "denominator named: output, input, total or good tokens"
     ),
     "machine_s_per_mtok": Definition("10⁶ ÷ tok/s", "the cost when no price is given"),
-    "api_cost": Definition(
-        "in·p_in + cached·p_cache + out·p_out", "reasoning is billed as output; blended 3:1 = (3·p_in + p_out)/4"
-    ),
     "mbu": Definition(
         "(weight bytes read per step + KV bytes read per step) / step time / measured bandwidth",
         "steps, not tokens, when batched or speculative; MoE: experts touched; above 100 % is an error",
     ),
     "mfu": Definition(
         "(2·active parameters + attention)·tokens/s / measured FLOP/s",
-        "prefill and decode apart; above 100 % is an error",
+        "decode's share; that of the prompts' tokens is `mfu_prefill`, over the same time; above 100 % is an error",
     ),
     "wait": Definition(
         "t·n beside ttft + tpot·(n−1)", "with residuals against the measured e2e; medians over answered requests"

@@ -8,11 +8,6 @@ from paretoken.errors import InvalidMeasurement
 from paretoken.units import show_percent
 
 
-def kv_bytes_per_token(*, layers: int, kv_heads: int, head_dim: int, bytes_per_value: float) -> float:
-    """Bytes that one token keeps in the KV cache: keys and values of each layer. SmolLM2-135M at f16: 23,040."""
-    return 2 * layers * kv_heads * head_dim * bytes_per_value
-
-
 def decode_step_bytes(
     *, weight_bytes: float, kv_bytes_per_token: float, context_tokens: float, streams: float
 ) -> float:
@@ -32,9 +27,10 @@ def mbu(*, step_bytes: float, step_s: float, read_bytes_per_s: float) -> float:
     return _share("memory bandwidth", step_bytes / step_s / read_bytes_per_s)
 
 
-def attention_flops_per_token(*, layers: int, heads: int, head_dim: int, context_tokens: float) -> float:
-    """Scores and values over the context: 2·2·layers·heads·head_dim·context."""
-    return 4 * layers * heads * head_dim * context_tokens
+def attention_flops_per_token(*, layers: int, width: int, context_tokens: float) -> float:
+    """Scores and values over the context: 2·2·layers·width·context; the width is heads · head_dim, in most models
+    d_model."""
+    return 4 * layers * width * context_tokens
 
 
 def mfu(*, active_parameters: float, tok_s: float, flop_s: float, attention_flops_per_token: float = 0.0) -> float:

@@ -1,43 +1,74 @@
 """This machine's limits, measured once and kept; and what share of them a candidate used.
 
-Kept in the cache by the machine's fingerprint: the limits are a property of the machine, not of a study. Raises
-nothing when a share cannot be had: a model whose sizes are unknown has none.
+Kept in the cache by the machine's fingerprint: the limits are a property of the machine, not of a study. A share that
+cannot be had is None with its reason: a model whose sizes are unknown has none.
 """
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from paretoken.core.candidate import Candidate
-from paretoken.errors import InvalidMeasurement
+from paretoken.errors import InvalidMeasurement, ModelError, ParetokenError
 from paretoken.machine.limits import Limits, limits
-from paretoken.metrics.utilisation import decode_step_bound_s, decode_step_bytes, mbu, mfu
-from paretoken.models.cache import cache_dir, made_dir
-from paretoken.models.dimensions import dimensions
+from paretoken.metrics.utilisation import attention_flops_per_token, decode_step_bound_s, decode_step_bytes, mbu, mfu
+from paretoken.models.cache import cache_dir, made_dir, put_json, read_json
+from paretoken.models.dimensions import Dimensions, dimensions
 from paretoken.models.gguf_header import read_header
 from paretoken.units import MS_PER_S
 
+_NUMBERS = ("read_gb_s", "read_gb_s_one_thread", "flop_s")
+
 
 def machine_limits(machine: dict[str, Any], cache: Path | None = None) -> Limits:
-    """Measured now (about four seconds, alone), or the values kept for this machine."""
-    path = made_dir(cache or cache_dir()) / f"limits-{machine['fingerprint'][:16]}.json"
+    """Measured now (about four seconds, alone), or the values kept for this machine. Raises ParetokenError when they
+    can't be measured; that they can't be kept is no failure."""
+    folder = cache or cache_dir()
+    name = f"limits-{machine['fingerprint'][:16]}.json"
+    kept = _kept(read_json(folder / name))
+    if kept is not None:
+        return kept
     try:
-        return Limits(**json.loads(path.read_text()))
-    except (OSError, ValueError, TypeError):
-        pass  # never measured here, or written by another version: measure
-    found = limits()
-    path.write_text(json.dumps(found.as_json()))
+        found = limits()
+    except (OSError, MemoryError, RuntimeError, KeyError) as error:  # no memory, no thread, another numpy
+        raise ParetokenError(
+            f"this machine's limits could not be measured: {error or type(error).__name__}; try paretoken machine"
+        ) from error
+    try:
+        put_json(made_dir(folder) / name, found.as_json())
+    except (OSError, ModelError):
+        pass  # a cache that can't be written costs the next run four seconds, not this one its result
     return found
 
 
+def _kept(value: dict[str, Any] | None) -> Limits | None:
+    """None: never measured here, or written by another version."""
+    if value is None:
+        return None
+    try:
+        found = Limits(**value)
+    except TypeError:
+        return None
+    numbers = [getattr(found, name) for name in _NUMBERS]
+    return found if all(isinstance(number, int | float) and number > 0 for number in numbers) else None
+
+
 def utilisation(
-    candidate: Candidate, *, found: Limits, streams: float, context_tokens: float, step_s: float, tok_s: float
+    candidate: Candidate,
+    *,
+    found: Limits,
+    streams: float,
+    context_tokens: float,
+    step_s: float,
+    tok_s: float,
+    input_tok_s: float | None = None,
+    prompt_tokens: float = 0.0,
 ) -> dict[str, Any]:
-    """MBU and MFU of decoding, and the bound that bandwidth sets to a step.
+    """MBU of decoding, MFU of decoding and of prefill apart, and the bound that bandwidth sets to a step.
 
     `streams` are those decoded together, `step_s` the time between two tokens of one of them, `tok_s` all output
-    tokens a second. A share above 1 is not shown: its reason is.
+    tokens a second; `input_tok_s` the prompt tokens computed a second, of prompts of `prompt_tokens` in the mean. Both
+    rates are over the same time, so the two MFUs add up. A share above 1 is not shown: its reason is.
     """
     sizes = dimensions(read_header(Path(candidate.model.path)))
     kv = sizes.kv_bytes_per_token(str(candidate.engine_settings.get("kv_type", "f16"))) or 0
@@ -54,6 +85,28 @@ def utilisation(
             result[name] = None
             result["reasons"][name] = str(error)
 
+    def computed(rate: float, context: float) -> float:
+        attention = _attention(sizes, context)
+        return mfu(
+            active_parameters=sizes.active_parameters,
+            tok_s=rate,
+            flop_s=found.flop_s,
+            attention_flops_per_token=attention,
+        )
+
     put("mbu", lambda: mbu(step_bytes=step_bytes, step_s=step_s, read_bytes_per_s=found.read_bytes_per_s))
-    put("mfu", lambda: mfu(active_parameters=sizes.active_parameters, tok_s=tok_s, flop_s=found.flop_s))
+    put("mfu", lambda: computed(tok_s, context_tokens))
+    if input_tok_s is None:
+        result["mfu_prefill"] = None
+        result["reasons"]["mfu_prefill"] = "how many prompt tokens were computed a second is not known"
+    else:
+        # A prompt's tokens attend to those before them: half of it in the mean.
+        put("mfu_prefill", lambda: computed(input_tok_s, prompt_tokens / 2))
     return result
+
+
+def _attention(sizes: Dimensions, context_tokens: float) -> float:
+    """0 where the header does not give the sizes: then the share is a little too low, never too high."""
+    if sizes.layers is None or sizes.d_model is None:
+        return 0.0
+    return attention_flops_per_token(layers=sizes.layers, width=sizes.d_model, context_tokens=context_tokens)

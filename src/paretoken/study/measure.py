@@ -18,9 +18,10 @@ from paretoken.core.objective import Load
 from paretoken.core.provenance import Provenance
 from paretoken.core.request import Workload
 from paretoken.engines.base import Running
-from paretoken.errors import UsageError
+from paretoken.errors import ParetokenError, UsageError
 from paretoken.metrics.cost import Price
 from paretoken.metrics.definitions import definitions_json
+from paretoken.metrics.latency import run_length_s
 from paretoken.metrics.summary import Summary, summarise
 from paretoken.models.find import resolve
 from paretoken.study.bench import Bench
@@ -32,8 +33,12 @@ from paretoken.workloads.chat import chat
 from paretoken.workloads.synthetic import synthetic
 
 DEFAULT_REQUESTS = 100
-MOST_REQUESTS = 20_000  # bodies are finished before the run; a run by duration stops issuing long before
-REQUESTS_PER_STREAM_AND_S = 10  # how many a stream may answer a second, for a run that is given by its duration
+MOST_REQUESTS = 20_000  # bodies are finished before the run, so a run by duration needs an end of its own too
+# How many a stream may be answered a second in a run that is given by its duration: faster endpoints use up what was
+# prepared before its end, and the result says so.
+REQUESTS_PER_STREAM_AND_S = 10
+ENDED_EARLY_SHARE = 0.95  # of the stated duration; below, a run that had nothing more to send did not keep it
+SHARES = ("mbu", "mfu", "mfu_prefill")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,24 +51,29 @@ class Measurement:
     doubts: tuple[Doubt, ...]
     provenance: Provenance
     interrupted: bool
+    ended_early: str | None  # why a run by duration was shorter than stated
 
     @property
     def believed(self) -> bool:
-        """No doubt forbids the figures, and no request failed or vanished beyond a stray one."""
+        """Not interrupted, no doubt forbids the figures, and no request failed or vanished beyond a stray one."""
         names = {doubt.name for doubt in self.doubts}
         counts = self.summary.requests
-        return not (any(d.fatal for d in self.doubts) or "failures_high" in names or counts["lost"] or not counts["ok"])
+        failed = "failures_high" in names or counts["lost"] or not counts["ok"]
+        return not (self.interrupted or failed or any(doubt.fatal for doubt in self.doubts))
 
     def as_json(self) -> dict[str, Any]:
         found = self.summary.as_json()
-        unknown = {"value": None, "ci95": None, "reasons": {"value": "known only for a model that runs here"}}
-        for name in ("mbu", "mfu"):
-            share = self.utilisation.get(name)
-            reasons = {"ci95": "from the medians"}
-            found["metrics"][name] = unknown if share is None else {"value": share, "ci95": None, "reasons": reasons}
+        for name in SHARES:
+            share, why = self.utilisation.get(name), self.utilisation["reasons"].get(name)
+            reasons = {"ci95": "from the medians"} if share is not None else {"value": why}
+            found["metrics"][name] = {"value": share, "ci95": None, "reasons": reasons}
+        if self.ended_early is not None:
+            found["metrics"]["goodput_req_s"]["reasons"]["duration"] = self.ended_early
         return {
             "schema": 1,
             "run": self.run_id,
+            "interrupted": self.interrupted,
+            "ended_early": self.ended_early,
             **found,
             "doubts": [doubt.as_json() for doubt in self.doubts],
             "definitions": definitions_json(),
@@ -158,10 +168,31 @@ def measure(
             seed=seed,
         )
         run = run_on(bench, running, workload, ask, {"target": target if is_url(target) else running.model_name})
-    summary = summarise(run.records, load=load, duration_s=duration_s, price=price, seed=seed)
+    early = _ended_early(run, len(workload.requests), duration_s)
+    if early is not None:
+        bench.talk.line(early)
+    # A run that did not keep its duration is judged over the one it had.
+    stated_s = None if early is not None or run.interrupted else duration_s
+    summary = summarise(run.records, load=load, duration_s=stated_s, price=price, seed=seed)
     provenance = _provenance(bench, running, run, workload, load, started_at, settings)
-    shares = {} if is_url(target) else _shares(bench, resolve(target), run, summary, load)
-    return Measurement(run.id, summary, shares, run.doubts, provenance, run.interrupted)
+    if is_url(target):
+        shares = _no_shares("known only for a model that runs here")
+    else:
+        shares = _shares(bench, resolve(target), run, summary, load)
+    return Measurement(run.id, summary, shares, run.doubts, provenance, run.interrupted, early)
+
+
+def _ended_early(run: Run, prepared: int, duration_s: float | None) -> str | None:
+    """A run by duration that had nothing more to send; its records are then all that were prepared."""
+    if duration_s is None or run.interrupted or len(run.records) < prepared:
+        return None
+    length_s = run_length_s(run.records)
+    if length_s >= ENDED_EARLY_SHARE * duration_s:
+        return None
+    return (
+        f"the run ended after {length_s:.1f} of {duration_s:g} s: all {prepared} prepared requests were sent "
+        f"(at most {MOST_REQUESTS} a run, {REQUESTS_PER_STREAM_AND_S} a second and stream); ask for more output tokens"
+    )
 
 
 def _provenance(
@@ -192,18 +223,35 @@ def _provenance(
     )
 
 
+def _no_shares(why: str) -> dict[str, Any]:
+    return {"reasons": dict.fromkeys(SHARES, why)}
+
+
 def _shares(bench: Bench, model: Model, run: Run, summary: Summary, load: Load) -> dict[str, Any]:
-    """MBU and MFU from the medians; empty when a median is missing."""
+    """MBU and MFU from the medians. A finished measurement is not lost because the machine's limits are unknown."""
     step = summary.distributions["tpot"].p50
-    rate = summary.scalars["output_tok_s"].value
+    rate, total = (summary.scalars[name].value for name in ("output_tok_s", "total_tok_s"))
     if not step or not rate:
-        return {}
+        return _no_shares("the median time per token or the output rate is not known")
     slots = int(run.engine_args.get("slots") or 1)
     streams = min(slots, load.concurrency or max(1, round(rate * step)))
-    tokens = [r.reply.prompt_tokens + (r.reply.output_tokens or 0) / 2 for r in run.records if r.reply.prompt_tokens]
-    context = sum(tokens) / len(tokens) if tokens else 0.0
-    candidate = Candidate(model.name, bench.engine.name, model, dict(run.engine_args))
+    prompts = [(r.reply.prompt_tokens, r.reply.output_tokens or 0) for r in run.records if r.reply.prompt_tokens]
+    prompt = sum(tokens for tokens, _ in prompts) / len(prompts) if prompts else 0.0
+    answer = sum(tokens for _, tokens in prompts) / len(prompts) if prompts else 0.0
+    cached = run.engine_args.get("prompt_cache") is True  # then not every prompt token was computed
     bench.talk.progress("measuring this machine's limits")
-    found = machine_limits(bench.machine)
-    bench.talk.progress("")
-    return utilisation(candidate, found=found, streams=streams, context_tokens=context, step_s=step, tok_s=rate)
+    try:
+        return utilisation(
+            Candidate(model.name, bench.engine.name, model, dict(run.engine_args)),
+            found=machine_limits(bench.machine),
+            streams=streams,
+            context_tokens=prompt + answer / 2,
+            step_s=step,
+            tok_s=rate,
+            input_tok_s=None if total is None or cached else max(0.0, total - rate),
+            prompt_tokens=prompt,
+        )
+    except (ParetokenError, OSError) as error:
+        return _no_shares(str(error))
+    finally:
+        bench.talk.progress("")
