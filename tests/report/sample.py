@@ -28,7 +28,8 @@ def candidate(label: str, model: Model, slots: int) -> Candidate:
     techniques = [Applied("batching", "service", {"slots": slots})] if slots > 1 else []
     if model is not PUBLISHED:
         techniques.insert(0, Applied("quantize", "model", {"to": label.split(" ")[0]}))
-    settings = {"threads": 2, "slots": slots, "batch": 2048, "ubatch": 512}
+    context = 8192 if slots == 1 else 512
+    settings = {"threads": 2, "slots": slots, "context_per_slot": context, "batch": 2048, "ubatch": 512}
     return Candidate(label, "llamacpp", model, settings, tuple(techniques))
 
 
@@ -260,6 +261,14 @@ def sample() -> dict[str, Any]:
 
 @cache
 def _sample() -> dict[str, Any]:
+    candidates = [
+        point(BASELINE, "finals", True),
+        point(HAND, "finals", False),
+        point(WINNER, "finals", True),
+        point(HALF, "screening", True),
+        point(WIDE, "screening", False),
+        point(WRONG, "screening", False, "refused"),
+    ]
     return {
         "schema": 1,
         "study": STUDY,
@@ -286,14 +295,8 @@ def _sample() -> dict[str, Any]:
             "order": [BASELINE.label, HAND.label, WINNER.label, WINNER.label, HAND.label, BASELINE.label],
             "by_label": {judged.label: of_label(judged) for judged in (BASELINE, HAND, WINNER)},
         },
-        "frontier": [
-            point(BASELINE, "finals", True),
-            point(HAND, "finals", False),
-            point(WINNER, "finals", True),
-            point(HALF, "screening", True),
-            point(WIDE, "screening", False),
-            point(WRONG, "screening", False, "refused"),
-        ],
+        "candidates": candidates,
+        "frontier": [row for row in candidates if row["on_frontier"]],
         "recommended": {
             **side(WINNER),
             "why": f"{WINNER.label} beats the hand setting and the baseline beyond the interval",
@@ -428,7 +431,8 @@ def interrupted() -> dict[str, Any]:
     result = sample()
     result.update(recommended=None, finals=None, why="the search was interrupted before the finals")
     result["verdicts"] = {"vs_baseline": [], "vs_hand_setting": [], "behaviour": None, "intact": None}
-    result["frontier"] = [point(BASELINE, "screening", True), point(HAND, "screening", True)]
+    result["candidates"] = [point(BASELINE, "screening", True), point(HAND, "screening", True)]
+    result["frontier"] = list(result["candidates"])
     result["hand_setting"]["metrics"] = result["baseline"]["metrics"] = None
     result["wait"] = {}
     result["interrupted"] = True

@@ -53,7 +53,7 @@ def test_a_study_without_finals_has_the_pictures_that_it_has_numbers_for(monkeyp
 def test_all_points_of_a_picture_have_the_same_statistic() -> None:
     result = sample()
     assert common_stat(Reading(result), "tpot_ms") == "p95"
-    screened = next(point for point in result["frontier"] if point["label"] == WRONG.label)
+    screened = next(point for point in result["candidates"] if point["label"] == WRONG.label)
     screened["tpot_ms"] = {"stat": "p50", "value": 74.0, "ci95": [70.0, 78.0]}
     reading = Reading(result)
     assert common_stat(reading, "tpot_ms") == "p50"
@@ -64,7 +64,7 @@ def test_all_points_of_a_picture_have_the_same_statistic() -> None:
 def test_a_crashed_candidate_does_not_decide_the_statistic() -> None:
     result = sample()
     crashed = {"label": "F16 · 4 slots", "state": "crashed", "output_tok_s": None, "tpot_ms": None}
-    result["frontier"].append(crashed)
+    result["candidates"].append(crashed)
     assert common_stat(Reading(result), "tpot_ms") == "p95"
 
 
@@ -76,11 +76,11 @@ def test_the_refused_stay_in_the_picture() -> None:
 
 def test_a_point_without_a_number_is_left_out() -> None:
     result = sample()
-    result["frontier"][0]["output_tok_s"]["value"] = None
-    result["frontier"][1]["output_tok_s"] = {"value": 0.0, "ci95": None}
+    result["candidates"][0]["output_tok_s"]["value"] = None
+    result["candidates"][1]["output_tok_s"] = {"value": 0.0, "ci95": None}
     labels = [point.label for point in wait_points(Reading(result), "tpot_ms")]
-    assert result["frontier"][0]["label"] not in labels
-    assert result["frontier"][1]["label"] not in labels
+    assert result["candidates"][0]["label"] not in labels
+    assert result["candidates"][1]["label"] not in labels
 
 
 def test_weights_stand_once_with_the_finest_evidence() -> None:
@@ -93,8 +93,8 @@ def test_weights_stand_once_with_the_finest_evidence() -> None:
 def test_hostile_names_stay_text_in_a_chart() -> None:
     """A control character aborts the renderer's process, and a tag would leave the chart."""
     result = sample()
-    result["frontier"] = result["frontier"][:2]
-    result["frontier"][0]["label"] = "</text><script>\x1b\x00\ufffe"
+    result["candidates"] = result["candidates"][:2]
+    result["candidates"][0]["label"] = "</text><script>\x1b\x00\ufffe"
     drawn = frontier(Reading(result), "tpot_ms", "each next token")
     assert drawn is not None
     assert "<script" not in drawn

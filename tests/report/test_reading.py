@@ -74,7 +74,7 @@ def small() -> dict[str, Any]:
     """The sample with one member of each sort, so that one can break each member in turn."""
     whole = sample()
     whole["trials"] = [whole["trials"][2]]
-    whole["frontier"] = [whole["frontier"][2]]
+    whole["candidates"] = [whole["candidates"][2]]
     by_label = whole["finals"]["by_label"]
     whole["finals"]["by_label"] = {WINNER.label: by_label[WINNER.label]}
     for part in (whole["baseline"], whole["hand_setting"], whole["recommended"], *whole["trials"], *whole["refused"]):

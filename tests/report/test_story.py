@@ -132,7 +132,7 @@ def test_at_one_stream_the_hand_setting_is_the_baseline_and_is_not_compared() ->
 def test_a_change_of_size_is_named_beside_the_speed() -> None:
     assert recommendation(Reading(sample())).clauses[-1] == "larger but faster"
     result = sample()
-    for holder in (result["recommended"], *result["trials"], *result["frontier"]):
+    for holder in (result["recommended"], *result["trials"], *result["candidates"]):
         model = holder.get("candidate", {}).get("model", holder)
         if model.get("bytes") == Q8_0.bytes:
             model["bytes"] = 50_000_000

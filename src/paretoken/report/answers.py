@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from paretoken.report.fact import Fact
-from paretoken.report.figures import Figure, mapping, number, plain, rows, scalar, show_interval, show_nat, show_rate
+from paretoken.report.figures import Figure, mapping, number, plain, scalar, show_interval, show_nat, show_rate
 from paretoken.report.reading import RATE, Reading
 from paretoken.units import show_percent
 
@@ -39,6 +39,20 @@ def same_weights(reading: Reading) -> bool:
     return ours is not None and ours == reading.weights_of(reading.baseline)
 
 
+def untouched(reading: Reading) -> bool:
+    """The baseline's own weights, and nothing of the service that needs a check was switched on without one."""
+    return same_weights(reading) and not (reading.intact is None and _other_slots(reading))
+
+
+def _other_slots(reading: Reading) -> bool:
+    """Batching differs from the baseline's, or nobody says that it does not."""
+    ours, theirs = (
+        number(mapping(reading.settings_of(label)).get("slots")) if label else None
+        for label in (reading.recommended, reading.baseline)
+    )
+    return reading.recommended != reading.baseline and (ours is None or ours != theirs)
+
+
 def kept_answers(reading: Reading) -> bool:
     """No verdict stands against the answers of what was tried last."""
     return reading.behaviour.get("verdict") in (None, "equivalent", "changed_small") and reading.intact in (
@@ -54,6 +68,8 @@ def in_short(reading: Reading) -> str:
         return _SHORT[verdict]
     if not same_weights(reading):
         return "but its answers were not checked"
+    if not untouched(reading):
+        return "from the same weights, but its answers were not checked"
     return "from the same weights" if reading.intact in ("intact", None) else "but its answers may differ"
 
 
@@ -66,6 +82,8 @@ def answers_fact(reading: Reading) -> Fact:
         clauses += evidence(found, reading.margin_nat)
     elif same_weights(reading):
         clauses.append("the weights are untouched")
+        if not untouched(reading):
+            clauses.append("whether the service settings only move rounding was not checked")
     else:
         clauses.append("not checked, so nothing is claimed about them")
     intact = intact_words(reading)
@@ -117,11 +135,11 @@ def refused_fact(reading: Reading) -> Fact | None:
 
 
 def refused_rate(reading: Reading, item: Mapping[str, Any]) -> Figure:
-    """What a refused candidate would have made: from its own metrics, else from the frontier's cloud."""
+    """What a refused candidate would have made: from its own metrics, else from the candidates' rows."""
     own = scalar(item.get("metrics"), RATE)
     if own.known:
         return own
-    for point in rows(reading.result.get("frontier")):
+    for point in reading.candidates:
         if point.get("label") == item.get("label"):
             return scalar(point, RATE)
     return Figure()

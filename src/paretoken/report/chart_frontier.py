@@ -32,7 +32,7 @@ _BYTES_PER_MB = 1_000_000
 
 def common_stat(reading: Reading, name: str) -> str:
     """p95 when every candidate has one, else the median: a p95 beside a median would make the screened look better."""
-    points = [row for row in rows(reading.result.get("frontier")) if scalar(row, RATE).known]
+    points = [row for row in reading.candidates if scalar(row, RATE).known]
     whole = all(mapping(row.get(name)).get("stat") == "p95" and scalar(row, name).known for row in points)
     return "p95" if whole else "p50"
 
@@ -40,7 +40,7 @@ def common_stat(reading: Reading, name: str) -> str:
 def wait_points(reading: Reading, name: str) -> list[Point]:
     """One point a candidate that has both figures: its wait in ms, its rate in tok/s."""
     stat, found = common_stat(reading, name), []
-    for row in rows(reading.result.get("frontier")):
+    for row in reading.candidates:
         label, held = plain(row.get("label")), mapping(row.get(name))
         wait = scalar(row, name) if held.get("stat") == stat else reading.figure(label, name, stat)
         if not wait.known:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from paretoken.report.answers import evidence, intact_words, refused_rate, same_weights, verdict_of
+from paretoken.report.answers import evidence, intact_words, refused_rate, same_weights, untouched, verdict_of
 from paretoken.report.figures import (
     COST,
     Figure,
@@ -140,7 +140,11 @@ def moment(iso: object) -> str:
 
 def behaviour(reading: Reading) -> dict[str, Any]:
     found = reading.behaviour
-    unchecked = "the weights are untouched" if same_weights(reading) else "not checked"
+    unchecked = "not checked"
+    if same_weights(reading):
+        unchecked = (
+            "the weights are untouched" if untouched(reading) else "the weights are untouched, the rest unchecked"
+        )
     return {
         "verdict": verdict_of(found).replace("_", " ") or unchecked,
         "rows": behaviour_rows(found, reading.margin_nat),

@@ -31,10 +31,10 @@ from paretoken.units import show_bytes, show_percent
 
 
 def candidates(reading: Reading) -> list[dict[str, str]]:
-    """The frontier as a table: each figure with its own statistic, since the screened have no p95."""
+    """All candidates as a table: each figure with its own statistic, since the screened have no p95."""
     base_rate, base_size = reading.figure(reading.baseline, RATE).value, reading.bytes_of(reading.baseline)
     found = []
-    for row in rows(reading.result.get("frontier")):
+    for row in reading.candidates:
         label = plain(row.get("label"))
         rate, size = scalar(row, RATE), number(row.get("bytes"))
         in_words = ""

@@ -66,6 +66,11 @@ class Reading:
 
     # What was measured
 
+    @property
+    def candidates(self) -> list[Mapping[str, Any]]:
+        """One row a candidate. Documents of before had all of them under `frontier`."""
+        return rows(self.result.get("candidates")) or rows(self.result.get("frontier"))
+
     def metrics(self, label: str) -> Mapping[str, Any]:
         """The finals' pooled metrics of a label, else what baseline, hand_setting or recommended carry."""
         finals = mapping(self.finals_of(label).get("metrics"))
@@ -95,7 +100,7 @@ class Reading:
         return "p95" if all(self.figure(label, name, "p95").known for label in self.finalists) else "p50"
 
     def bytes_of(self, label: str) -> float | None:
-        """The size of a label's model file: from its candidate, else from the frontier."""
+        """The size of a label's model file: from its candidate, else from its row."""
         for holder in self._holders():
             candidate = mapping(holder.get("candidate"))
             if plain(holder.get("label") or candidate.get("label") or "") == label:
@@ -112,6 +117,14 @@ class Reading:
                 found = mapping(candidate.get("model")).get("fingerprint")
                 if isinstance(found, str) and found:
                     return found
+        return None
+
+    def settings_of(self, label: str) -> Mapping[str, Any] | None:
+        """The engine settings of a label; None where no candidate of the document has it."""
+        for holder in self._holders():
+            candidate = mapping(holder.get("candidate"))
+            if candidate and plain(holder.get("label") or candidate.get("label") or "") == label:
+                return mapping(candidate.get("engine_settings"))
         return None
 
     # What was judged
@@ -189,7 +202,7 @@ class Reading:
     def _holders(self) -> list[Mapping[str, Any]]:
         """Every object of the document that describes one candidate."""
         named = [mapping(self.result.get(key)) for key in ("baseline", "hand_setting", "recommended")]
-        return [*named, *rows(self.result.get("trials")), *rows(self.result.get("frontier")), *self.refused]
+        return [*named, *rows(self.result.get("trials")), *self.candidates, *self.refused]
 
 
 @dataclass(frozen=True, slots=True)

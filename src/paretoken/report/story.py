@@ -10,7 +10,6 @@ from paretoken.report.figures import (
     mapping,
     number,
     plain,
-    rows,
     scalar,
     show_interval,
     show_ms,
@@ -136,6 +135,9 @@ def recommendation(reading: Reading) -> Fact:
         clauses[0] += f", {reading.output_tokens} tokens an answer"
     if reading.interrupted:
         clauses.append("interrupted: what was known by then")
+    smaller = context_words(reading)
+    if smaller is not None:
+        clauses.append(smaller)
     before, after = reading.bytes_of(reading.baseline), reading.bytes_of(reading.recommended)
     ratio = reading.effect(VS_BASELINE, RATE).ratio.value
     if how == BETTER and before and after and ratio and before != after:
@@ -144,6 +146,19 @@ def recommendation(reading: Reading) -> Fact:
         clauses.append(headline(reading).rstrip("."))
         clauses += [reason] if reason else []
     return Fact("Recommended", tuple(clauses))
+
+
+def context_words(reading: Reading) -> str | None:
+    """What the recommended gave up of the context that one request may fill; None when nothing."""
+    if reading.recommended is None:
+        return None
+    ours, theirs = (
+        number(mapping(reading.settings_of(label)).get("context_per_slot"))
+        for label in (reading.recommended, reading.baseline)
+    )
+    if ours is None or theirs is None or ours >= theirs:
+        return None
+    return f"context {ours:.0f} tokens a slot instead of {theirs:.0f}"
 
 
 def _speed_facts(reading: Reading, label: str) -> list[Fact]:
@@ -195,7 +210,7 @@ def _as_measured(reading: Reading) -> list[Fact | None]:
             )
             found.append(Fact(f"Measured, {label}", clauses))
     if not found:
-        screened = [row for row in rows(reading.result.get("frontier")) if row.get("state") == "complete"]
+        screened = [row for row in reading.candidates if row.get("state") == "complete"]
         fastest = sorted(screened, key=lambda row: scalar(row, RATE).value or 0.0, reverse=True)
         found = [
             Fact(f"Screened, {plain(row.get('label'))}", (show_value(scalar(row, RATE), show_rate),))
