@@ -113,3 +113,9 @@ def test_every_section_is_there() -> None:
         found[name] for name in ("facts", "cards", "candidates", "refused", "doubts", "plan", "trials", "limits")
     )
     assert page(Reading(nothing_recommended()))["serve"] == ""
+
+
+def test_the_page_says_what_context_was_given_up() -> None:
+    said = {found.head: found.text for found in page(Reading(sample()))["facts"]}
+    assert said["Given up"] == "context 512 tokens a slot instead of 8192"
+    assert "Given up" not in {found.head for found in page(Reading(invalid()))["facts"]}

@@ -56,6 +56,14 @@ def test_sizes_and_weights_are_found_wherever_a_candidate_is_described() -> None
     assert reading.bytes_of("nobody") is None
 
 
+def test_documents_of_before_had_all_candidates_in_the_frontier() -> None:
+    result = sample()
+    rows = Reading(result).candidates
+    assert len(rows) > len(result["frontier"])
+    result["frontier"] = result.pop("candidates")
+    assert Reading(result).candidates == rows
+
+
 def test_an_effect_that_is_not_there_is_unknown() -> None:
     found = Reading({}).effect("vs_baseline", "output_tok_s")
     assert (found.word, found.ratio.known) == ("unknown", False)

@@ -140,6 +140,22 @@ def test_a_change_of_size_is_named_beside_the_speed() -> None:
     assert recommendation(Reading(result)).clauses[-1] == "smaller and faster"
 
 
+def test_a_smaller_context_is_not_lost_silently() -> None:
+    result = sample()
+    assert "context 512 tokens a slot instead of 8192" in recommendation(Reading(result)).clauses
+    result["recommended"]["candidate"]["engine_settings"]["context_per_slot"] = 8192
+    assert "context" not in recommendation(Reading(result)).text
+
+
+def test_service_settings_that_nobody_checked_are_not_called_harmless() -> None:
+    result = hand_setting_wins()
+    result["verdicts"]["intact"] = None
+    assert "was not checked" in fact(result, "Answers").text
+    for name in ("hand_setting", "recommended"):
+        result[name]["candidate"]["engine_settings"]["slots"] = 1
+    assert fact(result, "Answers").text == "the weights are untouched"
+
+
 def test_the_fastest_of_the_refused_is_named_with_its_numbers() -> None:
     result = sample()
     slow = {**result["refused"][0], "label": "Q4_0 · 4 slots", "metrics": {"output_tok_s": {"value": 60.0}}}

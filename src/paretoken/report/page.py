@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from paretoken.report.answers import evidence, intact_words, refused_rate, same_weights, untouched, verdict_of
+from paretoken.report.fact import Fact
 from paretoken.report.figures import (
     COST,
     Figure,
@@ -29,7 +30,7 @@ from paretoken.report.figures import (
 )
 from paretoken.report.page_tables import candidates, finals, flat, limits, plan, trials, wait
 from paretoken.report.reading import FIRST_WORD, PER_TOKEN, RATE, VS_BASELINE, VS_HAND, Reading, is_fatal
-from paretoken.report.story import INVALID, doubt_name, ending, facts, headline, lede
+from paretoken.report.story import INVALID, context_words, doubt_name, ending, facts, headline, lede
 from paretoken.report.words import cost_words, latency_word, settle_words, speed_word
 
 _JOIN = {"better": "than", "worse": "than", "same": "as"}
@@ -48,7 +49,7 @@ def page(reading: Reading) -> dict[str, Any]:
         "started_at": moment(mapping(reading.result.get("provenance")).get("started_at")),
         "cost_title": _cost_title(reading),
         "serve": plain(reading.result.get("serve") or "") if reading.recommended and how != INVALID else "",
-        "facts": facts(reading),
+        "facts": [*facts(reading), *_context(reading)],
         "cards": cards(reading),
         "candidates": candidates(reading),
         "behaviour": behaviour(reading),
@@ -62,6 +63,12 @@ def page(reading: Reading) -> dict[str, Any]:
         "definitions": flat(reading.result.get("definitions")),
         "provenance": flat(reading.result.get("provenance")),
     }
+
+
+def _context(reading: Reading) -> list[Fact]:
+    """What the recommended gave up, beside what it won."""
+    words = context_words(reading)
+    return [] if words is None or ending(reading) == INVALID else [Fact("Given up", (words,))]
 
 
 # The numbers that matter
