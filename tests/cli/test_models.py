@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from paretoken.cli.models import models, plain
+from paretoken.cli.models import models
 from paretoken.errors import ModelError
 from paretoken.models.cache import put_json
 
@@ -59,7 +59,6 @@ def test_text_of_a_file_cannot_command_the_terminal(tmp_path: Path) -> None:
     shown = run("show", str(path))
     assert "owned" in shown
     assert not any(c in shown for c in "\x1b\x07\x9b")
-    assert plain("a\r\tb\n") == "a\ufffd\ufffdb\n"
 
 
 def test_show_does_not_fetch(cache: Path) -> None:
@@ -77,3 +76,29 @@ def test_fetch_of_an_unknown_name_lists_what_there_is() -> None:
 def test_help_ends_with_two_examples(arguments: tuple[str, ...]) -> None:
     examples = run(*arguments, "--help").split("Examples:")[1].split("\n\n")
     assert len([line for line in examples if line.strip().startswith("paretoken models")]) == 2
+
+
+@pytest.mark.parametrize("key", ["general.architecture", "general.license", "general.name"])
+def test_text_of_a_file_cannot_forge_a_line(tmp_path: Path, key: str) -> None:
+    path = tmp_path / "tiny.gguf"
+    built = small_llama()
+    forged = text("x\nfingerprint              forged\u2028y" + "z" * 5000)
+    built.keys = [(name, value) for name, value in built.keys if name != key] + [(key, forged)]
+    path.write_bytes(built.build())
+    lines = run("show", str(path)).splitlines()
+    assert len([line for line in lines if line.startswith("fingerprint")]) == 1
+    assert max(map(len, lines)) < 300
+
+
+def test_a_folder_in_the_models_place_is_one_sentence(cache: Path) -> None:
+    (cache / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf").mkdir(parents=True)
+    for words in (("list",), ("fetch", "smollm2-135m"), ("show", "smollm2-135m")):
+        with pytest.raises(ModelError, match="is a folder where a file belongs; remove it"):
+            run(*words)
+
+
+@pytest.mark.parametrize("verb", ["fetch", "show"])
+def test_a_long_name_is_one_short_sentence(verb: str) -> None:
+    with pytest.raises(ModelError) as refusal:
+        run(verb, "x" * 5000 + ".gguf")
+    assert len(str(refusal.value)) < 400

@@ -106,3 +106,14 @@ def test_the_lock_lets_one_in_at_a_time(tmp_path: Path) -> None:
         order.append("first")
     thread.join(10)
     assert order == ["first", "second"]
+
+
+def test_what_the_disk_refuses_is_one_sentence(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.write_bytes(b"x")
+    with pytest.raises(ModelError, match="cannot write"):
+        put(source, tmp_path / "absent" / "final")
+    with pytest.raises(ModelError, match="cannot write"), work_dir(tmp_path / "absent"):
+        pass
+    with pytest.raises(ModelError, match="cannot write"), locked(tmp_path / "absent" / "lock"):
+        pass

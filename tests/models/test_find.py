@@ -59,7 +59,7 @@ def test_the_catalogue_wins_over_a_file_of_its_name(
     "name", ["gpt-4o", "", "../../etc/acme/tiny", "org/model", "smollm2-135m/../x", "tiny.onnx", "a\0b"]
 )
 def test_an_unknown_name_lists_what_there_is_and_touches_nothing(cache: Path, name: str) -> None:
-    with pytest.raises(ModelError, match=r"smollm2-135m|NUL byte|a folder"):
+    with pytest.raises(ModelError, match=r"smollm2-135m|NUL byte"):
         resolve(name, cache)
     assert not cache.exists()
 
@@ -97,3 +97,33 @@ def test_sizes_that_cannot_be_are_found_at_once(tiny: Path, cache: Path) -> None
     tiny.write_bytes(built.build())
     with pytest.raises(ModelError, match="99 layers"):
         resolve(str(tiny), cache)
+
+
+def refusal(text: str, cache: Path) -> str:
+    with pytest.raises(ModelError) as caught:
+        resolve(text, cache)
+    assert len(str(caught.value)) < 500
+    assert str(caught.value).isprintable()
+    return str(caught.value)
+
+
+def test_a_path_that_cannot_be_is_one_short_sentence(cache: Path, tmp_path: Path) -> None:
+    assert "longer than a file's can be" in refusal("x" * 5000 + ".gguf", cache)
+    assert "longer than a file's can be" in refusal(f"{tmp_path}/{'y/' * 3000}z.gguf", cache)
+    assert "there is no model" in refusal("x" * 5000, cache)
+    assert "there is no file" in refusal("~nobody-of-that-name/x.gguf", cache)
+    assert "there is no file" in refusal("a\nb.gguf", cache)
+    assert "there can be no file" in refusal("\ud800.gguf", cache)
+
+
+def test_links_that_lead_nowhere_are_called_so(cache: Path, tmp_path: Path) -> None:
+    loop, dangling = tmp_path / "loop.gguf", tmp_path / "dangling.gguf"
+    loop.symlink_to(loop)
+    dangling.symlink_to(tmp_path / "absent")
+    assert "leads back to itself" in refusal(str(loop), cache)
+    assert "a link to nothing" in refusal(str(dangling), cache)
+
+
+@pytest.mark.parametrize("text", ["", "  "])
+def test_an_empty_name_is_called_empty(cache: Path, text: str) -> None:
+    assert "name is empty" in refusal(text, cache)

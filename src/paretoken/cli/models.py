@@ -12,6 +12,7 @@ from paretoken.models.fetch import cached, fetch
 from paretoken.models.find import resolve
 from paretoken.models.gguf_header import read_header
 from paretoken.models.lineage import all_made, lineage_of
+from paretoken.models.shown import plain, shown
 from paretoken.units import show_bytes
 
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
@@ -33,9 +34,12 @@ def list_models(as_json: bool) -> None:
         return
     for model in known:
         place = model["path"] or f"not here yet; run 'paretoken models fetch {model['name']}'"
-        click.echo(f"{model['name']}  {show_bytes(model['bytes'])}  {model['licence']}  {model['about']}\n  {place}")
+        click.echo(
+            f"{model['name']}  {show_bytes(model['bytes'])}  {model['licence']}  {model['about']}\n  {plain(place)}"
+        )
     for model in made:
-        click.echo(plain(f"{model['base']} → {model['type']}  {show_bytes(model['bytes'])}\n  {model['path']}"))
+        click.echo(f"{shown(str(model['base']))} → {shown(str(model['type']))}  {_size(model['bytes'])}")
+        click.echo(f"  {plain(model['path'])}")
 
 
 @models.command(
@@ -47,7 +51,7 @@ def fetch_model(name: str, as_json: bool) -> None:
     """Bring the model NAME into the cache. A second call touches no network."""
     published = CATALOGUE.get(name)
     if published is None:
-        raise ModelError(f"there is no model '{name}' to fetch; there are: {', '.join(CATALOGUE)}")
+        raise ModelError(f"there is no model '{shown(name)}' to fetch; there are: {', '.join(CATALOGUE)}")
     path = fetch(published, say=lambda line: click.echo(line, err=True))
     if as_json:
         click.echo(json.dumps({**_known(name), "path": str(path)}, indent=1))
@@ -62,22 +66,23 @@ def fetch_model(name: str, as_json: bool) -> None:
 @as_json_option
 def show_model(name: str, as_json: bool) -> None:
     """What the model NAME (or a .gguf file) says of itself, read from its header alone."""
-    shown = _shown(name)
+    facts = _facts(name)
     if as_json:
-        click.echo(json.dumps(shown, indent=1))
+        click.echo(json.dumps(facts, indent=1))
         return
-    for key, value in shown.items():
-        if value is not None and key not in ("lineage", "mix"):
-            click.echo(plain(f"{key:24} {value:,}" if isinstance(value, int) else f"{key:24} {value}"))
-    if shown["lineage"]:
-        click.echo(
-            plain(f"{'made from':24} {shown['lineage']['base'].get('name')}; {shown['lineage']['result'].get('note')}")
-        )
+    for key, value in facts.items():
+        if isinstance(value, int):
+            click.echo(f"{key:24} {value:,}")
+        elif isinstance(value, str):
+            click.echo(f"{key:24} {plain(value) if key == 'path' else shown(value)}")
+    if facts["lineage"]:
+        base, note = facts["lineage"]["base"].get("name"), facts["lineage"]["result"].get("note")
+        click.echo(f"{'made from':24} {shown(str(base))}; {shown(str(note))}")
 
 
-def plain(text: str) -> str:
-    """Text from a file, without control characters: a terminal obeys some of them."""
-    return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
+def _size(count: Any) -> str:
+    """A note may have been damaged: then its size is unknown."""
+    return show_bytes(count) if isinstance(count, int) else "unknown size"
 
 
 def _known(name: str) -> dict[str, Any]:
@@ -104,7 +109,7 @@ def _made(note: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _shown(name: str) -> dict[str, Any]:
+def _facts(name: str) -> dict[str, Any]:
     model = resolve(name, fetch_missing=False)
     header = read_header(model.path)
     sizes = dimensions(header)

@@ -12,6 +12,7 @@ from paretoken.models.cache import put, work_dir
 from paretoken.models.find import resolve
 from paretoken.models.fingerprint import fingerprint
 from paretoken.models.lineage import lineage_of
+from paretoken.models.shown import plain, shown
 from paretoken.techniques.model.quantize import TYPES, type_named
 from paretoken.techniques.model.quantize import quantize as make_quantized
 from paretoken.units import show_bytes
@@ -31,7 +32,7 @@ def quantize(model: str, to: str, output: Path | None, as_json: bool) -> None:
     _check_output(output)
     base = resolve(model, say=lambda line: click.echo(line, err=True))
     if not as_json:
-        click.echo(f"making {to} of {base.name}, or finding it made", err=True)
+        click.echo(f"making {to} of {shown(base.name)}, or finding it made", err=True)
     made = make_quantized(base, to)
     path = Path(made.path) if output is None else _copied(made, output)
     note = lineage_of(made)
@@ -40,7 +41,8 @@ def quantize(model: str, to: str, output: Path | None, as_json: bool) -> None:
         click.echo(json.dumps(answer, indent=1))
         return
     if note is not None:
-        click.echo(f"{note['result'].get('label')}, {show_bytes(made.bytes)}; {note['result'].get('note')}", err=True)
+        said = f"{note['result'].get('label')}, {show_bytes(made.bytes)}; {note['result'].get('note')}"
+        click.echo(plain(said), err=True)
     click.echo(path)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from paretoken.errors import ModelError
+from paretoken.models.shown import shown
 from paretoken.units import show_bytes
 
 if sys.platform != "win32":
@@ -40,7 +41,7 @@ def made_dir(path: Path) -> Path:
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise ModelError(f"cannot create '{path}': {error.strerror}; {ANOTHER_PLACE}") from error
+        raise ModelError(f"cannot create '{shown(path)}': {error.strerror}; {ANOTHER_PLACE}") from error
     return path
 
 
@@ -58,8 +59,12 @@ def need_space(folder: Path, count: int, what: str) -> None:
 def locked(path: Path) -> Iterator[None]:
     """One maker at a time; a second one waits. The lock ends with its process, so a killed maker leaves none behind.
 
-    Where there is no flock two makers do the work twice, and the last rename wins: slower, and still whole."""
-    with path.open("ab") as file:
+    Where there is no flock two makers do the work twice, and the last rename wins: slower, and still whole. Raises
+    ModelError where the lock's file cannot be made."""
+    not_in_the_way(path)
+    with _refused(path):
+        file = path.open("ab")
+    with file:
         if sys.platform != "win32":
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -67,8 +72,10 @@ def locked(path: Path) -> Iterator[None]:
 
 @contextmanager
 def work_dir(parent: Path) -> Iterator[Path]:
-    """A folder beside the final place (the same file system, so that a rename is atomic), removed in every ending."""
-    path = Path(tempfile.mkdtemp(prefix="work-", dir=parent))
+    """A folder beside the final place (the same file system, so that a rename is atomic), removed in every ending.
+    Raises ModelError where there can be none."""
+    with _refused(parent):
+        path = Path(tempfile.mkdtemp(prefix="work-", dir=parent))
     try:
         yield path
     finally:
@@ -82,11 +89,30 @@ def drop_left_over(parent: Path) -> None:
 
 
 def put(source: Path, final: Path) -> None:
-    """Moves a finished file to its final name: flush, rename, flush the folder."""
-    with source.open("rb+") as file:
-        os.fsync(file.fileno())
-    source.replace(final)
-    _flush_folder(final.parent)
+    """Moves a finished file to its final name: flush, rename, flush the folder. Raises ModelError."""
+    not_in_the_way(final)
+    with _refused(final):
+        with source.open("rb+") as file:
+            os.fsync(file.fileno())
+        source.replace(final)
+        _flush_folder(final.parent)
+
+
+def not_in_the_way(path: Path) -> None:
+    """Raises ModelError when a folder has the name that a file is to get: nothing here removes what it did not make."""
+    if path.is_dir() and not path.is_symlink():
+        raise ModelError(f"'{shown(path)}' is a folder where a file belongs; remove it and repeat the command")
+
+
+@contextmanager
+def _refused(path: Path) -> Iterator[None]:
+    """What the disk refuses, as one sentence."""
+    try:
+        yield
+    except OSError as error:
+        raise ModelError(
+            f"cannot write '{shown(path)}': {error.strerror or error}; check permissions, or {ANOTHER_PLACE}"
+        ) from error
 
 
 def put_json(final: Path, value: Mapping[str, Any]) -> None:

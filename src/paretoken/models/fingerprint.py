@@ -10,6 +10,7 @@ from pathlib import Path
 
 from paretoken.errors import ModelError
 from paretoken.models.cache import cache_dir, put_json, read_json
+from paretoken.models.shown import shown
 
 SCHEMA = 1
 STEP_BYTES = 2**20
@@ -27,9 +28,11 @@ def fingerprint(path: Path, cache: Path | None = None) -> str:
         digest = _sha256(path)
         after = _identity(path)
     except OSError as error:
-        raise ModelError(f"cannot read the model file '{path}': {error.strerror or error}") from error
+        raise ModelError(f"cannot read the model file '{shown(path)}': {error.strerror or error}") from error
     if after != before:
-        raise ModelError(f"the model file '{path}' changed while it was read; wait until it is written and repeat")
+        raise ModelError(
+            f"the model file '{shown(path)}' changed while it was read; wait until it is written and repeat"
+        )
     _remember(note, {"schema": SCHEMA, "identity": after, "sha256": digest})
     return digest
 
@@ -56,6 +59,6 @@ def _remember(note: Path, value: dict[str, object]) -> None:
     try:
         note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         put_json(note, value)
-    except OSError:
+    except (OSError, ModelError):
         # A cache that cannot be written costs a second of hashing next time, and is no reason to refuse a model.
         return

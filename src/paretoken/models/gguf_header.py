@@ -19,6 +19,7 @@ from typing import BinaryIO
 
 from paretoken.errors import ModelError
 from paretoken.models.gguf_types import ARRAY, BY_NAME, NUMBER_TYPES, SCALARS, STRING
+from paretoken.models.shown import shown
 
 # Caps. The largest published headers (vocabularies of 262k tokens) hold about 16 MiB, 60 keys and 2k tensors.
 HEADER_BYTES = 64 * 2**20
@@ -98,11 +99,13 @@ def read_header(path: str | Path) -> Header:
     try:
         # A FIFO or a device would block or never end, so this is looked at before anything is opened.
         if not stat.S_ISREG(Path(path).stat().st_mode):
-            raise ModelError(f"'{path}' is not a regular file; name a .gguf file")
+            raise ModelError(f"'{shown(path)}' is not a regular file; name a .gguf file")
         with Path(path).open("rb", buffering=0) as file:
-            return _header(_Region(file, str(path), os.fstat(file.fileno()).st_size))
+            return _header(_Region(file, shown(path), os.fstat(file.fileno()).st_size))
     except OSError as error:
-        raise ModelError(f"cannot read the model file '{path}': {error.strerror or error}") from error
+        raise ModelError(f"cannot read the model file '{shown(path)}': {error.strerror or error}") from error
+    except UnicodeError as error:
+        raise ModelError(f"the path '{shown(path)}' cannot be a file's; name a .gguf file") from error
 
 
 def _quoted(name: str) -> str:
