@@ -1,3 +1,4 @@
+import os
 from importlib.resources import files
 from pathlib import Path
 
@@ -67,3 +68,32 @@ def test_what_is_too_short_or_not_there_is_refused(tmp_path: Path) -> None:
         from_file(str(tmp_path / "none.txt"), 256)
     with pytest.raises(UsageError, match="at least 32"):
         bundled(31)
+
+
+def test_a_pipe_or_a_device_is_refused_unopened(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (str(pipe), "/dev/zero", str(tmp_path), ""):
+        with pytest.raises(UsageError, match="not a regular file"):
+            from_file(path, 256)
+
+
+@pytest.mark.parametrize(("data", "said"), [(b"\xff\xfe" * 9000, "not UTF-8"), (b"ab\0 " * 9000, "NUL bytes")])
+def test_what_is_no_text_is_refused(tmp_path: Path, data: bytes, said: str) -> None:
+    path = tmp_path / "binary"
+    path.write_bytes(data)
+    with pytest.raises(UsageError, match=said):
+        from_file(str(path), 256)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "x" * 5000, "\ud800"])
+def test_a_name_that_no_file_can_have_is_one_short_sentence(name: str) -> None:
+    with pytest.raises(UsageError) as refusal:
+        from_file(name, 256)
+    assert len(str(refusal.value)) < 400
+
+
+def test_a_character_cut_by_the_limit_is_no_fault_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "long.txt"
+    path.write_text("x" + "字" * 400_000, encoding="utf-8")  # 3 bytes each, and the limit is no multiple
+    assert len(from_file(str(path), 256).documents) == 8

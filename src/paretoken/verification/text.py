@@ -4,6 +4,8 @@ Enters a number of positions and perhaps a path; leaves documents (name, kind, t
 from each. A document is the unit of the bootstrap, so the positions are spread over as many of them as make sense.
 """
 
+import codecs
+import stat
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -49,17 +51,43 @@ def bundled(positions: int = 4096) -> Text:
 
 
 def from_file(path: str, positions: int) -> Text:
-    """A user's text in pieces of about a page. Raises UsageError when it cannot be read or is too short to judge by."""
-    try:
-        with Path(path).open("rb") as file:
-            text = file.read(_FILE_BYTES).decode("utf-8", errors="ignore")
-    except OSError as error:
-        raise UsageError(f"cannot read the text '{path}': {error.strerror or error}") from error
+    """A user's text in pieces of about a page, from the file's first mebibyte.
+
+    Raises UsageError when it cannot be read, is no text, or is too short to judge by."""
+    text = _read_text(path)
     pieces = _pieces(text)
     if len(pieces) < _FEWEST_PIECES:
         need = _FEWEST_PIECES * _PIECE_CHARACTERS
-        raise UsageError(f"the text '{path}' has {len(text)} characters; give at least {need} for an interval")
+        raise UsageError(f"the text {_named(path)} has {len(text)} characters; give at least {need} for an interval")
     return _spread("the user's file", [Document(f"piece-{i}", "text", p) for i, p in enumerate(pieces)], positions)
+
+
+def _read_text(path: str) -> str:
+    """A pipe or a device could block or never end, so what it is is looked at before it is opened."""
+    try:
+        if not stat.S_ISREG(Path(path).stat().st_mode):
+            raise UsageError(f"the text {_named(path)} is not a regular file; name a text file")
+        with Path(path).open("rb") as file:
+            data = file.read(_FILE_BYTES)
+    except OSError as error:
+        raise UsageError(f"cannot read the text {_named(path)}: {error.strerror}; check the path") from error
+    except ValueError as error:  # a path with a NUL, or with half of a surrogate pair
+        raise UsageError(f"the text {_named(path)} has a name that no file can have; name a text file") from error
+    try:
+        # Incremental: a character that the limit cuts in two is left out, and is no fault of the file.
+        text = codecs.getincrementaldecoder("utf-8")().decode(data, final=len(data) < _FILE_BYTES)
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"the text {_named(path)} is not UTF-8 (byte {error.start}); name a UTF-8 text file"
+        ) from error
+    if "\0" in text:
+        raise UsageError(f"the text {_named(path)} holds NUL bytes, so it is no text; name a UTF-8 text file")
+    return text
+
+
+def _named(path: str) -> str:
+    """A path for a sentence: one short line."""
+    return repr(path if len(path) <= 200 else f"{path[:199]}…")
 
 
 def _spread(source: str, documents: list[Document], positions: int) -> Text:
