@@ -8,8 +8,9 @@ from click.testing import CliRunner, Result
 from paretoken.cli.main import cli
 from paretoken.errors import CaptureError, ParetokenError, UsageError
 from paretoken.records.files import write_json
-from paretoken.records.store import Store
+from paretoken.records.store import RunDir, Store
 from paretoken.report import html
+from tests.made import record
 from tests.report.sample import STUDY, nothing_recommended, sample
 
 OLDER = "01KB000000000000000000000A"
@@ -90,6 +91,7 @@ def test_a_broken_result_is_one_sentence(home: Path, text: str) -> None:
 
 def test_a_run_shows_its_figures(tmp_path: Path) -> None:
     stored = Store(tmp_path).new_run()
+    stored.write_schedule({"requests": []})
     stored.write_records([])
     stored.write_run({"load": {"mode": "closed", "concurrency": 2}, "doubts": []})
     shown = run(tmp_path, stored.id)
@@ -105,3 +107,76 @@ def test_a_run_without_a_load_is_one_sentence(tmp_path: Path) -> None:
     stored.write_records([])
     stored.write_run({"load": {}})
     assert "which load" in sentence(run(tmp_path, stored.id))
+
+
+def stored_run(home: Path, *, load: object = None, doubts: object = (), **schedule: object) -> RunDir:
+    """A run of three answered requests."""
+    stored = Store(home).new_run()
+    stored.write_schedule({"requests": [{"id": number} for number in range(3)], **schedule})
+    stored.write_records([record(number, due_at=float(number)) for number in range(3)])
+    stored.write_run({"load": load or {"concurrency": 1}, "doubts": doubts})
+    return stored
+
+
+@pytest.mark.parametrize("duration_s", [None, 3.0])
+@pytest.mark.parametrize("damage", ["emptied", "garbage", "middle", "doubled", "stranger"])
+def test_a_damaged_run_is_never_shown_as_a_shorter_one(tmp_path: Path, damage: str, duration_s: float | None) -> None:
+    stored = stored_run(tmp_path, duration_s=duration_s)
+    data = stored.records_path.read_bytes()
+    lines = data.splitlines(keepends=True)
+    stored.records_path.write_bytes(
+        {
+            "emptied": b"",
+            "garbage": b"\xff\x00 garbage",
+            "middle": lines[0] + b"{}\n" + lines[2],
+            "doubled": data + lines[0],
+            "stranger": data + lines[0].replace(b'"request_id":0', b'"request_id":9'),
+        }[damage]
+    )
+    said = sentence(run(tmp_path, stored.id))
+    assert "records.jsonl" in said
+    assert f"paretoken replay {stored.id}" in said
+
+
+def test_half_of_a_run_is_not_a_run(tmp_path: Path) -> None:
+    stored = stored_run(tmp_path)
+    data = stored.records_path.read_bytes()
+    stored.records_path.write_bytes(data[: len(data) // 2])
+    assert "1 readable records for 3 scheduled requests" in sentence(run(tmp_path, stored.id))
+    stored.records_path.write_bytes(data[:-5])  # a torn last line alone is forgiven
+    assert run(tmp_path, stored.id).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"load": {"concurrency": "x"}},
+        {"load": {"concurrency": -1}},
+        {"load": {"concurrency": True}},
+        {"load": {"rate_per_s": 0}},
+        {"load": {"concurrency": 1, "rate_per_s": 1.0}},
+        {"load": 5},
+        {"load": {"concurrency": 1}, "doubts": 5},
+        {"load": {"concurrency": 1}, "doubts": [5]},
+        {"load": {"concurrency": 1}, "doubts": [{"name": 7}]},
+    ],
+)
+def test_damaged_facts_of_a_run_are_one_sentence(tmp_path: Path, facts: dict[str, Any]) -> None:
+    stored = stored_run(tmp_path)
+    stored.write_run(facts)
+    shown = run(tmp_path, stored.id)
+    assert isinstance(shown.exception, CaptureError)
+    assert "run.json" in sentence(shown)
+
+
+def test_a_run_that_was_killed_can_still_be_replayed(tmp_path: Path) -> None:
+    stored = stored_run(tmp_path)
+    stored.run_path.unlink()
+    assert f"paretoken replay {stored.id} still reads its capture" in sentence(run(tmp_path, stored.id))
+
+
+def test_a_runs_doubts_are_shown(tmp_path: Path) -> None:
+    doubt = {"name": "drift", "seen": "3 %", "why": "because", "do": "repeat"}
+    stored = stored_run(tmp_path, doubts=[doubt])
+    assert json.loads(run(tmp_path, stored.id, "--json").stdout)["doubts"] == [doubt]
+    assert "Doubt, drift: 3 %" in run(tmp_path, stored.id).stdout

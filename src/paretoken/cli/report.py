@@ -62,19 +62,16 @@ def show_study(folder: Path, as_html: bool, as_json: bool) -> None:
 
 def show_run(home: Path, name: str, as_json: bool) -> None:
     """A run's figures, computed from its records by today's code."""
-    from paretoken.core.objective import Load
     from paretoken.metrics.summary import summarise
     from paretoken.records.store import Store
+    from paretoken.records.told import told_of
+    from paretoken.records.whole import whole_records
     from paretoken.report.tables import metrics_table
 
     stored = Store(home).run(name)
-    facts = stored.run()
-    try:
-        load = Load(facts["load"].get("concurrency"), facts["load"].get("rate_per_s"))
-    except (KeyError, AttributeError, ValueError) as error:
-        raise CaptureError(f"{stored.run_path} does not say which load was run; measure again") from error
-    summary = summarise(stored.records(), load=load).as_json()
-    document = {"run": name, **summary, "doubts": facts.get("doubts", [])}
+    told = told_of(stored)
+    summary = summarise(whole_records(stored), load=told.load).as_json()
+    document = {"run": name, **summary, "doubts": list(told.doubts)}
     if as_json:
         click.echo(json.dumps(document, indent=2, ensure_ascii=False))
         return

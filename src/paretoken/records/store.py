@@ -67,7 +67,11 @@ class RunDir:
         write_atomic(self.records_path, records_jsonl(records))
 
     def records(self) -> list[Record]:
-        return records_from_jsonl(read_bounded(self.records_path, JSON_LIMIT))
+        data = read_bounded(self.records_path, JSON_LIMIT)
+        try:
+            return records_from_jsonl(data)
+        except CaptureError as error:
+            raise CaptureError(f"{self.records_path}: {error}") from error
 
     def frames(self) -> Iterator[Frame]:
         return read_capture(self.capture_path)
