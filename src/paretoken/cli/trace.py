@@ -33,7 +33,7 @@ def trace(
     With one argument that is no URL and no model it is the prompt, and the embedded model answers.
     """
     from paretoken.study.target import EMBEDDED_MODEL
-    from paretoken.study.trace import PROMPT, Watcher
+    from paretoken.study.trace import PROMPT, NoWholeAnswer, Watcher
     from paretoken.study.trace import trace as run_trace
 
     if len(words) > 2:
@@ -45,17 +45,22 @@ def trace(
     talk = ConsoleTalk()
     watcher = Watcher(talk)
     watcher.asked(prompt)
-    found = run_trace(
-        target,
-        prompt,
-        model=model,
-        output_tokens=output_tokens,
-        protocol=protocol,
-        api_key_env=api_key_env,
-        home=ctx.obj["home"],
-        on_piece=watcher,
-        talk=talk,
-    )
+    try:
+        found = run_trace(
+            target,
+            prompt,
+            model=model,
+            output_tokens=output_tokens,
+            protocol=protocol,
+            api_key_env=api_key_env,
+            home=ctx.obj["home"],
+            on_piece=watcher,
+            talk=talk,
+        )
+    except NoWholeAnswer as failure:
+        if as_json:
+            click.echo(json.dumps(failure.found.as_json(), indent=2, allow_nan=False))
+        raise
     watcher.summed_up(found)
     if as_json:
         click.echo(json.dumps(found.as_json(), indent=2, allow_nan=False))

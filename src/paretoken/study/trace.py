@@ -13,17 +13,22 @@ from paretoken.core.candidate import digest_of
 from paretoken.core.record import Record
 from paretoken.core.request import Message, Request, Sampling, Workload
 from paretoken.engines.base import Running
-from paretoken.errors import InvalidMeasurement
-from paretoken.load.one import stream_one
-from paretoken.load.schedule import schedule_of
+from paretoken.errors import InvalidMeasurement, UsageError
+from paretoken.load.one import EnoughHeard, Watched, stream_one
+from paretoken.load.progress import Progress
+from paretoken.load.schedule import Timeouts, schedule_of
 from paretoken.metrics.wait import IMMEDIATE_S, Wait, budget_sentence, tokens_within, wait_of
 from paretoken.study.bench import Bench
-from paretoken.study.talk import Talk
+from paretoken.study.talk import Silent, Talk
 from paretoken.study.target import EMBEDDED_MODEL, is_url, key_variable, running_target
-from paretoken.units import MS_PER_S, ms
-from paretoken.wire import protocol_named
+from paretoken.units import MS_PER_S, ms, show_duration
+from paretoken.wire import PROTOCOLS, protocol_named
+from paretoken.wire.text import printable
 
 PROMPT = "Why does a language model write its answer token by token?"
+TIMEOUTS = Timeouts(first_byte_s=120.0)  # somebody waits in front of it
+# A token may come in several chunks (bytes of one character); a server far beyond what was asked will not stop.
+CHUNKS_A_TOKEN, CHUNKS_MORE = 4, 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,8 @@ class Trace:
         return {
             "ok": record.reply.ok,
             "error": record.reply.error,
+            "error_message": record.reply.error_message,
+            "status": record.reply.status,
             "ttft_ms": ms(record.ttft_s),
             "tpot_ms": ms(record.tpot_s),
             "e2e_ms": ms(record.e2e_s),
@@ -64,6 +71,14 @@ class Trace:
         }
 
 
+class NoWholeAnswer(InvalidMeasurement):
+    """`found` is what was seen all the same."""
+
+    def __init__(self, message: str, found: Trace) -> None:
+        super().__init__(message)
+        self.found = found
+
+
 def trace(
     target: str = EMBEDDED_MODEL,
     prompt: str = PROMPT,
@@ -80,12 +95,14 @@ def trace(
     """Send one request to a URL or a model and watch it.
 
     `on_piece(text, seconds)` is called for each piece of the answer as it arrives, with the time since the request was
-    sent. Raises EndpointError, EngineError, ModelError, UsageError; InvalidMeasurement when no answer came.
+    sent. Raises EndpointError, EngineError, ModelError, UsageError; NoWholeAnswer when no answer came.
     """
+    _check_text("the prompt", prompt)
+    _check_text("the model's name (--model)", model or "")
     bench = Bench.at(home, engine, talk)
     key = key_variable(api_key_env) if is_url(target) else None
     with running_target(bench, target, model=model, protocol=protocol, api_key_env=key) as running:
-        return trace_on(running, prompt, output_tokens=output_tokens, api_key_env=key, on_piece=on_piece)
+        return trace_on(running, prompt, output_tokens=output_tokens, api_key_env=key, on_piece=on_piece, talk=talk)
 
 
 def trace_on(
@@ -96,8 +113,10 @@ def trace_on(
     api_key_env: str | None = None,
     ignore_eos: bool = False,
     on_piece: Callable[[str, float], None] | None = None,
+    talk: Talk | None = None,
 ) -> Trace:
-    """The same on something that runs already."""
+    """The same on something that runs already. `talk` says, each second, that there is nothing yet."""
+    said = talk or Silent()
     request = Request(0, 0, 0, (Message("user", prompt),), Sampling(max_tokens=output_tokens, ignore_eos=ignore_eos))
     schedule = schedule_of(
         Workload("trace", (request,), 0, 0, digest_of(prompt)),
@@ -106,20 +125,60 @@ def trace_on(
         model=running.model_name,
         protocol=running.protocol,
         api_key_env=api_key_env,
+        timeouts=TIMEOUTS,
     )
     reader = protocol_named(running.protocol).reader()
+    chunks = 0
 
     def arrived(at_s: float, body: bytes) -> None:
+        nonlocal chunks
         for piece in reader.feed(body):
-            if piece.is_chunk and on_piece is not None:
-                on_piece(piece.text or piece.reasoning or piece.refusal or "(tool call)", at_s)
+            if piece.is_chunk:
+                chunks += 1
+                if on_piece is not None:
+                    on_piece(piece.text or piece.reasoning or piece.refusal or "(tool call)", at_s)
+        if reader.failure is not None:
+            raise EnoughHeard(reader.failure)
+        if chunks > CHUNKS_A_TOKEN * output_tokens + CHUNKS_MORE:
+            raise EnoughHeard(f"{chunks} chunks came though {output_tokens} tokens were asked for, so it was cut off")
 
-    record, _ = stream_one(schedule, arrived)
+    def waiting(progress: Progress) -> None:
+        if chunks == 0:
+            said.progress(f"waiting for the first token: {show_duration(progress.elapsed_s)}")
+
+    watched = stream_one(schedule, arrived, waiting)
+    said.progress("")
+    record = watched.record
     running.check(within_s=0.0 if record.reply.ok else 1.0)
+    found = Trace(prompt, record, wait_of(record))
     if not record.reply.ok:
-        said = f": {record.reply.error_message}" if record.reply.error_message else ""
-        raise InvalidMeasurement(f"{running.base_url} gave no whole answer ({record.reply.error}{said})")
-    return Trace(prompt, record, wait_of(record))
+        raise NoWholeAnswer(f"{running.base_url} gave no whole answer ({_why(watched, running.protocol)}", found)
+    return found
+
+
+def _check_text(what: str, text: str) -> None:
+    """What a request's body cannot carry; a command line can hold bytes that are no UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{what} is not UTF-8 (at character {error.start + 1}); write it as UTF-8 text") from error
+    if "\0" in text:
+        raise UsageError(f"{what} holds a NUL character; leave it out")
+
+
+def _why(watched: Watched, protocol: str) -> str:
+    """The end of the sentence: the error with its status, what the server said, and what can be done."""
+    reply = watched.record.reply
+    name = reply.error or "unknown"
+    if name in ("http_status", "throttled"):
+        name = f"{name} {reply.status}"
+    said = f"{name}: {printable(reply.error_message)})" if reply.error_message else f"{name})"
+    if reply.status is not None and 300 <= reply.status < 400 and watched.location:
+        return f"{said}; it moved: give its new address, {printable(watched.location)}"
+    if reply.error == "not_a_stream":
+        others = ", ".join(other for other in PROTOCOLS.names() if other != protocol)
+        return f"{said}; either it speaks another --protocol than {protocol} ({others}), or it does not stream"
+    return said
 
 
 class Watcher:
@@ -130,7 +189,7 @@ class Watcher:
         self._line_drawn = False
 
     def asked(self, prompt: str) -> None:
-        self._talk.line(f"> {prompt}")
+        self._talk.line(f"> {_visible(prompt)}")
 
     def __call__(self, text: str, at_s: float) -> None:
         if not self._line_drawn and at_s > IMMEDIATE_S:
