@@ -60,7 +60,8 @@ def test_rb_grace_period() -> None:
     assert outcomes.count("ok") == expect["completed_in_grace"]
     assert outcomes.count("cancelled") == expect["cancelled"]
     assert len(outcomes) == len(ends_s)  # the other two never became due: they were only in reserve
-    assert driven.records[1].reply.error_message == "the grace period was over"
+    (late,) = [record for record in driven.records if record.outcome == "cancelled"]  # which of both came first, varies
+    assert late.reply.error_message == "the grace period was over"
     assert expect["cancelled_counted_as"].startswith("cancelled")
     assert time.monotonic() - before < ends_s[1]  # the run did not wait for the slow one
 
