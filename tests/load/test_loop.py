@@ -189,7 +189,7 @@ def test_a_kept_connection_that_was_closed_is_replaced_and_the_request_sent_once
 
 
 @pytest.mark.parametrize("how", ["reset", "close"])
-def test_a_request_that_was_sent_on_a_kept_connection_is_not_sent_again(how: str) -> None:
+def test_a_request_on_a_kept_connection_that_closes_unheard_is_asked_again_once(how: str) -> None:
     def answer(talk: Talk) -> None:
         if talk.number == 1:  # on the kept connection: seen, and not a byte said
             (talk.reset if how == "reset" else talk.close)()
@@ -197,12 +197,27 @@ def test_a_request_that_was_sent_on_a_kept_connection_is_not_sent_again(how: str
             streaming()(talk)
 
     with Server(answer) as server:
-        driven = drive(schedule(server.port, requests=3))
-    assert driven.outcomes == ["ok", "reset", "ok"]
-    assert [talk.body for talk in server.talks] == [b'{"n":0}', b'{"n":1}', b'{"n":2}']
-    assert driven.facts.reconnects == 0
-    assert driven.kinds(1) == [DUE, STARTED, SENT, END]
-    assert driven.records[1].connection_reused is True
+        driven = drive(schedule(server.port, requests=2))
+    assert driven.outcomes == ["ok", "ok"]
+    assert [talk.body for talk in server.talks] == [b'{"n":0}', b'{"n":1}', b'{"n":1}']
+    assert driven.facts.reconnects == 1
+    sends = [next(f.t_ns for f in driven.frames if f.request_id == number and f.kind == SENT) for number in (0, 1)]
+    first, second = (record.sent_at for record in driven.records)
+    assert first is not None and second is not None
+    assert second - first == pytest.approx((sends[1] - sends[0]) / 1e9), "the clock runs from the first send"
+
+
+def test_a_server_that_breaks_on_the_request_breaks_it_for_good() -> None:
+    def answer(talk: Talk) -> None:
+        if talk.number == 0:
+            streaming()(talk)
+        else:
+            talk.close()
+
+    with Server(answer) as server:
+        driven = drive(schedule(server.port, requests=2))
+    assert driven.outcomes == ["ok", "reset"]
+    assert len(server.talks) == 3
 
 
 def test_a_kept_connection_that_takes_nothing_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,22 +236,6 @@ def test_a_kept_connection_that_takes_nothing_is_replaced(monkeypatch: pytest.Mo
     assert (len(server.talks), driven.facts.reconnects) == (2, 1)
     assert driven.kinds(1) == [DUE, STARTED, CONNECTED, SENT, *[READ] * driven.kinds(1).count(READ), END]
     assert driven.records[1].connection_reused is False
-
-
-def test_a_kept_connection_that_took_a_part_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain, sends = Connection.send, itertools.count()
-
-    def send(self: Connection, data: memoryview) -> int:
-        number = next(sends)
-        if number == 2:
-            raise BrokenPipeError(errno.EPIPE, "Broken pipe")
-        return plain(self, data[:10] if number == 1 else data)
-
-    monkeypatch.setattr(Connection, "send", send)
-    with Server(streaming()) as server:
-        driven = drive(schedule(server.port, requests=2))
-    assert driven.outcomes == ["ok", "reset"]
-    assert (len(server.talks), driven.facts.reconnects) == (1, 0)
 
 
 def test_a_response_that_began_is_never_asked_for_again() -> None:

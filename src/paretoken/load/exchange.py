@@ -14,7 +14,7 @@ from paretoken.records.capture import CONNECTED, END, SENT, STARTED
 from paretoken.records.capture import READ as READ_FRAME
 from paretoken.wire.http1 import ResponseReader
 
-STALE = "stale"  # a kept connection took nothing of the request, so nobody can have seen it: try another one
+STALE = "stale"  # the server closed a kept connection and answered nothing on it: try another one
 
 _CONNECTING, _SENDING, _READING = range(3)
 
@@ -189,8 +189,10 @@ class Exchange:
             self.finish(how, self._now(), _reason(error))
 
     def _is_stale(self) -> bool:
-        """Once a byte was sent the server may have begun to work, and asking again would be a retry."""
-        return self._reused and self._sent == 0 and self.reads == 0
+        """A server may close a kept connection while our request is on its way; every HTTP client then asks again on a
+        new one, once. The clock does not restart, and the run counts it (`reconnects`). A server that breaks on the
+        request breaks the second time too, and that is a failure."""
+        return self._reused and self.reads == 0
 
 
 def _reason(error: OSError) -> str:

@@ -40,7 +40,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     unstamped_reads: int  # stamped by us because the kernel gave no stamp
     read_bytes: int
     connections: int  # opened
-    reconnects: int  # after a kept connection took nothing of a request
+    reconnects: int  # after the server had closed a kept connection unheard
     peak_in_flight: int
     held: int  # requests that waited for a free descriptor
     max_read_lag_ns: int  # the longest time from the kernel's receipt of bytes until we had dealt with them
@@ -192,7 +192,7 @@ class Loop:
             self._over(exchange)
 
     def _again(self, exchange: Exchange) -> None:
-        """A kept connection broke before anything of the request went out on it: open another, once."""
+        """The server closed a kept connection before it answered anything on it: open another, once."""
         self._reconnects += 1
         exchange.how = None
         try:

@@ -124,6 +124,7 @@ def run_on(bench: Bench, running: Running, workload: Workload, ask: Ask, facts: 
             "workload": {"name": workload.name, "digest": workload.digest, "seed": workload.seed},
             "engine_args": dict(running.engine_args),
             "clock": result.clock,
+            "client": dict(result.facts),
             "machine": bench.machine,
             "contention": result.contention.as_json(),
             "doubts": [doubt.as_json() for doubt in doubts],
