@@ -100,7 +100,7 @@ def _die_with_parent() -> None:
 
 
 def _go_first() -> None:
-    """Where an engine's threads spin on all cores, a client of equal priority is woken milliseconds late and would stamp
+    """Where an engine's threads spin on all cores, a client of equal priority wakes milliseconds late and would stamp
     its own sends too late. It works for microseconds at a time. Not everybody may ask for this; then it stays as it is.
     """
     if sys.platform != "win32":
