@@ -20,7 +20,6 @@ _KINDS = (
         "client_could_not_keep_schedule",
         "requests left later than they were due, so the load was not the one stated",
         "lower the rate, or give the client a core of its own",
-        fatal=True,
     ),
     DoubtKind(
         "late_start",

@@ -24,6 +24,7 @@ from paretoken.units import show_duration, show_percent
 from paretoken.verification import timings
 
 LATE_S = 0.010  # lateness at p99: above, the load was not the one stated
+LATE_SHARE = 0.01  # lateness over all answers' time: above, the client is part of what was measured
 LATE_START_S = 1.0  # and more than LATE_START_SHARE of the run
 LATE_START_SHARE = 0.05
 CLIENT_CPU_SHARE = 0.8  # of the client's one core: above, stamps and sends wait for it
@@ -75,15 +76,20 @@ def _late(records: Sequence[Record]) -> str | None:
     return f"{late} of {len(records)} requests left more than {show_duration(LATE_S)} late (p99 {show_duration(p99)})"
 
 
-def client_could_not_keep_schedule(records: Sequence[Record], facts: RunFacts) -> str | None:
-    """Open loop only: a closed loop has no schedule, only a slow client."""
-    return _late(records) if facts.load.rate_per_s is not None else None
+def client_could_not_keep_schedule(records: Sequence[Record], _: RunFacts) -> str | None:
+    """A flag on the run, in a closed loop too (due is then the moment when the slot became free)."""
+    return _late(records)
 
 
 def client_saturated(records: Sequence[Record], facts: RunFacts) -> str | None:
+    """Forbids a verdict: a core that is used up, or sends so late that the waits measured are ours in part."""
     if facts.client_cpu_share is not None and facts.client_cpu_share > CLIENT_CPU_SHARE:
         return f"the client used {show_percent(facts.client_cpu_share)} of its core"
-    return _late(records) if facts.load.concurrency is not None else None
+    pairs = [(r.lateness_s, r.e2e_s) for r in answered(records) if r.lateness_s is not None and r.e2e_s]
+    late, whole = (sum(side) for side in zip(*pairs, strict=True)) if pairs else (0.0, 0.0)
+    if late > LATE_SHARE * whole and _late(records):
+        return f"requests left late by {show_percent(late / whole)} of the time that their answers took"
+    return None
 
 
 def late_start(records: Sequence[Record], facts: RunFacts) -> str | None:
