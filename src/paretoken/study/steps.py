@@ -29,6 +29,7 @@ from paretoken.verification.verify import screen, verify
 from paretoken.workloads.chat import chat
 
 WARMUP_OUTPUT_TOKENS = 4
+SLOT_POSITIONS = 256  # enough to see that the very same numbers come out, as they do on llama.cpp
 OUT_OF_MEMORY = "out of memory"
 
 
@@ -115,7 +116,9 @@ class Steps:
 
         def look() -> dict[str, Any]:
             try:
-                return check_slots(candidate.model, slots, on_progress=self.bench.talk.progress).as_json()
+                return check_slots(
+                    candidate.model, slots, SLOT_POSITIONS, on_progress=self.bench.talk.progress
+                ).as_json()
             except (EngineError, ModelError) as error:
                 return _inconclusive(error)
 
