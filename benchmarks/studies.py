@@ -24,8 +24,6 @@ def study(streams: int) -> None:
             check=True,
         )
         document = json.loads(done.stdout)
-        page = Path(home) / document["report"]
-        (RESULTS / f"report-{streams}-streams.html").write_bytes(page.read_bytes())
     path = RESULTS / f"optimize-{streams}-streams.json"
     path.write_text(json.dumps(document, indent=1) + "\n")
     chosen = document["recommended"]
