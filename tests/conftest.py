@@ -1,5 +1,7 @@
 """What tests of every floor may ask for."""
 
+import signal
+
 import pytest
 
 from paretoken.core.candidate import Model
@@ -11,3 +13,9 @@ def smollm2() -> Model:
     from paretoken.models.find import resolve
 
     return resolve("smollm2-135m")
+
+
+def pytest_configure() -> None:
+    """A shell starts background jobs with SIGINT ignored, and children inherit that: the tests of Ctrl-C would then test
+    nothing but the shell."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
