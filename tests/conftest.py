@@ -16,6 +16,6 @@ def smollm2() -> Model:
 
 
 def pytest_configure() -> None:
-    """A shell starts background jobs with SIGINT ignored, and children inherit that: the tests of Ctrl-C would then test
+    """A shell starts background jobs with SIGINT ignored, and children inherit that: tests of Ctrl-C would then test
     nothing but the shell."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
