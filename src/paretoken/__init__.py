@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from paretoken.version import __version__ as __version__
 
 # Public name → the module that holds it; resolved on first use so that `import paretoken` stays light.
 _PUBLIC = {

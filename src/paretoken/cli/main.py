@@ -17,9 +17,9 @@ try:
 
     import click
 
-    from paretoken import __version__
     from paretoken.cli.sentence import cut, escaped, for_terminal
     from paretoken.errors import ParetokenError, UsageError
+    from paretoken.version import __version__
 except KeyboardInterrupt:  # Ctrl-C before there is a main() to catch it
     raise SystemExit(130) from None
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from paretoken import __version__
 from paretoken.engines.base import LOCAL, START_TIMEOUT_S, Listen, Settings
 from paretoken.engines.launch import Launched
 from paretoken.engines.script import ScriptedSettings
 from paretoken.engines.scripted import launch_scripted
+from paretoken.version import __version__
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from paretoken import __version__
 from paretoken.engines.base import LOCAL, START_TIMEOUT_S, Listen, Settings
 from paretoken.engines.launch import Launched, launch_program
 from paretoken.engines.script import ScriptedSettings
 from paretoken.errors import UsageError
+from paretoken.version import __version__
 
 
 def launch_scripted(

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from paretoken import __version__
 from paretoken.core.candidate import Model, digest_of
 from paretoken.errors import ModelError
 from paretoken.models.cache import (
@@ -24,6 +23,7 @@ from paretoken.models.cache import (
     work_dir,
 )
 from paretoken.models.fingerprint import fingerprint
+from paretoken.version import __version__
 
 SCHEMA = 1
 FILE = "model.gguf"

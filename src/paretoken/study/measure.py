@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from paretoken import __version__
 from paretoken.core.candidate import Candidate, Model
 from paretoken.core.doubt import Doubt
 from paretoken.core.objective import Load
@@ -29,6 +28,7 @@ from paretoken.study.limits import machine_limits, utilisation
 from paretoken.study.run import Ask, Run, run_on
 from paretoken.study.talk import Talk
 from paretoken.study.target import EMBEDDED_MODEL, is_url, key_variable, running_target
+from paretoken.version import __version__
 from paretoken.workloads.chat import chat
 from paretoken.workloads.synthetic import synthetic
 

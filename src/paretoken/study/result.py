@@ -7,7 +7,6 @@ stored, it is rebuilt from validated settings.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from paretoken import __version__
 from paretoken.core.candidate import Candidate
 from paretoken.core.doubt import Doubt
 from paretoken.core.provenance import Provenance
@@ -22,6 +21,7 @@ from paretoken.study.limits import utilisation
 from paretoken.study.space import BASELINE
 from paretoken.study.steps import Steps
 from paretoken.units import MS_PER_S
+from paretoken.version import __version__
 
 if TYPE_CHECKING:
     from paretoken.study.optimize import State
