@@ -1,9 +1,12 @@
 // The peer of machine/bandwidth.py: read a buffer far larger than the caches, again and again, one or more threads.
-// cc -O3 -march=native -pthread read_loop.c -o read_loop; ./read_loop THREADS BYTES PASSES  →  best GB/s of the passes
+// cc -O3 -march=native -pthread read_loop.c -o read_loop; ./read_loop THREADS BYTES SECONDS  →  best GB/s of the passes
+// Same terms for both sides: as many seconds of passes, and huge pages asked for, as numpy does for its arrays.
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <time.h>
 
 static uint64_t *data;
@@ -29,12 +32,13 @@ int main(int count, char **argument) {
     if (count != 4) return 2;
     parts = strtoul(argument[1], NULL, 10);
     words = strtoul(argument[2], NULL, 10) / 8;
-    int passes = atoi(argument[3]);
-    data = malloc(words * 8);
-    if (!data || parts < 1 || parts > 64) return 1;
+    double seconds = atof(argument[3]);
+    data = aligned_alloc(2 << 20, words * 8);  // words * 8: a multiple of 2 MiB
+    if (!data || words * 8 % (2 << 20) || parts < 1 || parts > 64) return 1;
+    madvise(data, words * 8, MADV_HUGEPAGE);
     for (size_t i = 0; i < words; i++) data[i] = i;
-    double best = 0;
-    for (int pass = 0; pass < passes; pass++) {
+    double best = 0, until = now() + seconds;
+    while (now() < until) {
         pthread_t threads[64];
         double began = now();
         for (size_t p = 0; p < parts; p++) pthread_create(&threads[p], NULL, read_part, (void *)p);

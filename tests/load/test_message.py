@@ -2,7 +2,7 @@
 
 import pytest
 
-from paretoken.errors import EndpointError
+from paretoken.errors import EndpointError, UsageError
 from paretoken.load.message import authorization, messages
 from tests.load.driving import planned, schedule
 
@@ -29,3 +29,10 @@ def test_an_empty_variable_is_an_error_that_names_it(value: str | None, monkeypa
         monkeypatch.setenv("TEST_OF_KEYS", value)
     with pytest.raises(EndpointError, match="TEST_OF_KEYS"):
         authorization("TEST_OF_KEYS")
+
+
+def test_a_key_that_no_header_can_carry_is_refused_unrepeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_OF_KEYS", "secret\nx: y")
+    with pytest.raises(UsageError, match="key") as refused:
+        authorization("TEST_OF_KEYS")
+    assert "secret" not in str(refused.value)

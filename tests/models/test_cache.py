@@ -68,7 +68,7 @@ def test_json_comes_back_and_damage_is_none(tmp_path: Path) -> None:
     put_json(path, {"a": [1]})
     assert read_json(path) == {"a": [1]}
     assert [entry.name for entry in tmp_path.iterdir()] == ["n.json"]
-    for damaged in (b"", b"{", b"\xff\xfe", b"[1]"):
+    for damaged in (b"", b"{", b"\xff\xfe", b"[1]", b"[" * 10**5):
         path.write_bytes(damaged)
         assert read_json(path) is None
     assert read_json(tmp_path / "absent") is None

@@ -7,7 +7,18 @@ from paretoken.core.doubt import Doubt
 from paretoken.report.fact import Fact
 from paretoken.report.reading import Reading
 from paretoken.report.story import ending, facts, headline, lede, recommendation
-from tests.report.sample import ENDINGS, Q8_0, behaviour, hand_setting_wins, interrupted, invalid, not_settled, sample
+from tests.report.sample import (
+    ENDINGS,
+    Q8_0,
+    WINNER,
+    behaviour,
+    effect,
+    hand_setting_wins,
+    interrupted,
+    invalid,
+    not_settled,
+    sample,
+)
 
 
 def fact(result: dict[str, Any], head: str) -> Fact:
@@ -67,6 +78,16 @@ def test_a_faster_finalist_that_changed_the_answers_is_not_denied() -> None:
     result["verdicts"]["behaviour"] = behaviour("changed", 0.2, (0.1, 0.3), 0.8, 512)
     result["refused"] = []
     assert "nothing that kept its answers beat it" in headline(Reading(result))
+
+
+def test_a_finalist_that_was_not_chosen_is_told_with_its_interval() -> None:
+    result = hand_setting_wins()
+    result["finals"]["by_label"][WINNER.label]["vs_hand_setting"] = [
+        effect("output_tok_s", "unknown", 1.05, 0.99, 1.12, blocks_to_settle=4)
+    ]
+    said = fact(result, f"Not chosen, {WINNER.label}").clauses
+    assert "not settled, 1.05× (95 %: 0.99 to 1.12×)" in said[0]
+    assert said[1:] == ("against the hand setting", "4 more blocks needed")
 
 
 def test_a_fatal_doubt_leaves_no_number_in_the_headline() -> None:

@@ -48,7 +48,7 @@ def test_a_file_that_is_torn_in_its_only_line_is_an_empty_study(tmp_path: Path) 
     assert StudyFile(tmp_path / "S").done("trial", "a") == {}
 
 
-@pytest.mark.parametrize("line", ["nonsense", "[]", '{"schema": 2, "kind": "a", "key": "b", "data": {}}'])
+@pytest.mark.parametrize("line", ["nonsense", "[]", '{"schema": 2, "kind": "a", "key": "b", "data": {}}', "[" * 10**5])
 def test_a_line_that_is_no_step_is_named(tmp_path: Path, line: str) -> None:
     (tmp_path / "S").mkdir()
     (tmp_path / "S" / "study.jsonl").write_text(line + "\n")

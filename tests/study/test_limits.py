@@ -8,7 +8,7 @@ import pytest
 
 from paretoken.core.candidate import Candidate, Model
 from paretoken.errors import ParetokenError
-from paretoken.machine.limits import Limits
+from paretoken.machine.limits import METHOD, Limits
 from paretoken.metrics.utilisation import mfu
 from paretoken.models.dimensions import dimensions
 from paretoken.models.gguf_header import read_header
@@ -48,7 +48,7 @@ def test_limits_are_measured_once_a_machine(tmp_path: Path, measured: Measured) 
 
 @pytest.mark.parametrize("damaged", ["{", "[]", '{"threads": 2}', json.dumps({**FOUND.as_json(), "flop_s": 0})])
 def test_what_cannot_be_used_is_measured_again(tmp_path: Path, measured: Measured, damaged: str) -> None:
-    (tmp_path / "limits-0123456789abcdef.json").write_text(damaged)
+    (tmp_path / f"limits-{METHOD}-0123456789abcdef.json").write_text(damaged)
     assert machine_limits(MACHINE, tmp_path) == FOUND
     assert measured.count == 1
 

@@ -92,6 +92,6 @@ def settings_of(words: tuple[str, ...]) -> dict[str, Any]:
             raise UsageError(f"'{word}' is no setting; write NAME=VALUE, for example --set slots=4")
         try:
             found[name] = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             found[name] = value  # a word such as 'auto'
     return found

@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from paretoken.engines.exchange import exchange as exchange  # also for verification
-from paretoken.engines.exchange import is_permanent, what_happened
+from paretoken.engines.exchange import exchange, is_permanent, what_happened
 from paretoken.errors import EngineError
 from paretoken.wire.text import printable
 

@@ -4,7 +4,7 @@ import os
 
 from paretoken.errors import EndpointError
 from paretoken.load.schedule import Endpoint, Schedule
-from paretoken.wire.http1 import request_head
+from paretoken.wire.http1 import bearer, request_head
 
 
 def messages(schedule: Schedule) -> list[bytes]:
@@ -18,10 +18,10 @@ def message(endpoint: Endpoint, method: str, headers: dict[str, str], body: byte
 
 
 def authorization(api_key_env: str | None) -> dict[str, str]:
-    """The header that carries the key, nothing when no key is asked for."""
+    """The header that carries the key, nothing when no key is asked for. Raises UsageError for an impossible key."""
     if api_key_env is None:
         return {}
     key = os.environ.get(api_key_env, "").strip()
     if not key:
         raise EndpointError(f"the environment variable {api_key_env} holds no key; set it, or name another one")
-    return {"authorization": f"Bearer {key}"}
+    return bearer(key)

@@ -41,7 +41,7 @@ def flops(threads: int, *, budget_s: float = 1.0) -> tuple[float, str]:
             check=True,
         )
         answer = json.loads(done.stdout)
-    except (subprocess.SubprocessError, OSError, ValueError) as error:
+    except (subprocess.SubprocessError, OSError, ValueError, RecursionError) as error:
         raise ParetokenError(f"FLOP/s could not be measured: {error}; check that 'import numpy' works here") from error
     return float(answer["flop_s"]), str(answer["blas"])
 

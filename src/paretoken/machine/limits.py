@@ -10,6 +10,9 @@ from paretoken.machine.bandwidth import read_gb_s
 from paretoken.machine.flops import flops
 from paretoken.machine.quota import cpu_quota
 
+# Goes up with every change of how the limits are measured, so that values kept by the old way are not used.
+METHOD = 1
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:

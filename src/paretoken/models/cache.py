@@ -126,7 +126,7 @@ def read_json(path: Path) -> dict[str, Any] | None:
     """A JSON object that the cache holds, or None if there is none or it is damaged: it can be made again."""
     try:
         value = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 

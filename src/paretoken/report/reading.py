@@ -131,18 +131,11 @@ class Reading:
 
     def effect(self, side: str, metric: str) -> "Verdict":
         """`side` is VS_BASELINE or VS_HAND."""
-        for item in rows(mapping(self.result.get("verdicts")).get(side)):
-            if item.get("metric") == metric:
-                needed = number(item.get("blocks_to_settle"))
-                return Verdict(
-                    word=plain(item.get("verdict") or "unknown"),
-                    ratio=scalar(item, "ratio"),
-                    margin=number(item.get("margin")),
-                    blocks=int(number(item.get("blocks")) or 0),
-                    blocks_to_settle=None if needed is None else int(needed),
-                    reason=plain(item["reason"]) if item.get("reason") else None,
-                )
-        return Verdict(word="unknown", ratio=Figure(), reason="it was not compared")
+        return _verdict_in(mapping(self.result.get("verdicts")).get(side), metric)
+
+    def effect_of(self, label: str, side: str, metric: str) -> "Verdict":
+        """The same of any finalist, recommended or not."""
+        return _verdict_in(self.finals_of(label).get(side), metric)
 
     @property
     def behaviour(self) -> Mapping[str, Any]:
@@ -215,6 +208,21 @@ class Verdict:
     blocks: int = 0
     blocks_to_settle: int | None = None
     reason: str | None = None
+
+
+def _verdict_in(effects: Any, metric: str) -> Verdict:
+    for item in rows(effects):
+        if item.get("metric") == metric:
+            needed = number(item.get("blocks_to_settle"))
+            return Verdict(
+                word=plain(item.get("verdict") or "unknown"),
+                ratio=scalar(item, "ratio"),
+                margin=number(item.get("margin")),
+                blocks=int(number(item.get("blocks")) or 0),
+                blocks_to_settle=None if needed is None else int(needed),
+                reason=plain(item["reason"]) if item.get("reason") else None,
+            )
+    return Verdict(word="unknown", ratio=Figure(), reason="it was not compared")
 
 
 def is_fatal(doubt: Mapping[str, Any]) -> bool:

@@ -119,6 +119,7 @@ def facts(reading: Reading) -> list[Fact]:
         found += _as_measured(reading)
         if shown is None and reading.behaviour:
             found.append(answers_fact(reading))
+    found += _not_chosen(reading)
     found += [refused_fact(reading), limit_fact(reading), wait_fact(reading), doubts_fact(reading)]
     return _present(*found)
 
@@ -196,13 +197,32 @@ def against_hand(reading: Reading) -> Fact | None:
     return Fact("Against the hand setting", (*clauses, *settle_words(verdict)))
 
 
+def _not_chosen(reading: Reading) -> list[Fact | None]:
+    """Each finalist that was neither recommended nor set by hand: how it did against the one that was."""
+    side = VS_BASELINE if reading.hand in (None, reading.baseline) else VS_HAND
+    found: list[Fact | None] = []
+    for label in _others(reading):
+        verdict = reading.effect_of(label, side, RATE)
+        if verdict.ratio.known:
+            rate, word = show_value(reading.figure(label, RATE), show_rate), speed_word(verdict)
+            against = "the baseline" if side == VS_BASELINE else "the hand setting"
+            clauses = (f"{rate}; {word}, {ratio_words(verdict)}", f"against {against}", *settle_words(verdict))
+            found.append(Fact(f"Not chosen, {label}", clauses))
+    return found
+
+
+def _others(reading: Reading) -> list[str]:
+    return [label for label in reading.finalists if label not in (reading.baseline, reading.hand, reading.recommended)]
+
+
 def _as_measured(reading: Reading) -> list[Fact | None]:
     """For endings without a change to name: what each finalist did, without a claim; without finals, what screening
     saw of the fastest."""
     found: list[Fact | None] = []
     for label in reading.finalists[:_MAX_MEASURED]:
         rate = reading.figure(label, RATE)
-        if rate.known:
+        told = label in _others(reading) and reading.effect_of(label, VS_BASELINE, RATE).ratio.known
+        if rate.known and not told:
             first, each = reading.figure(label, FIRST_WORD, "p50"), reading.figure(label, PER_TOKEN, "p50")
             clauses = (
                 show_value(rate, show_rate),

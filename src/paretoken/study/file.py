@@ -89,7 +89,7 @@ class StudyFile:
             try:
                 step = json.loads(line)
                 schema, kind, key, data = step["schema"], step["kind"], step["key"], step["data"]
-            except (ValueError, TypeError, KeyError) as error:
+            except (ValueError, TypeError, KeyError, RecursionError) as error:
                 raise CaptureError(
                     f"'{self._path}' line {number} is not a step of a study; remove that line"
                 ) from error

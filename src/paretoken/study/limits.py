@@ -10,7 +10,7 @@ from typing import Any
 
 from paretoken.core.candidate import Candidate
 from paretoken.errors import InvalidMeasurement, ModelError, ParetokenError
-from paretoken.machine.limits import Limits, limits
+from paretoken.machine.limits import METHOD, Limits, limits
 from paretoken.metrics.utilisation import attention_flops_per_token, decode_step_bound_s, decode_step_bytes, mbu, mfu
 from paretoken.models.cache import cache_dir, made_dir, put_json, read_json
 from paretoken.models.dimensions import Dimensions, dimensions
@@ -24,7 +24,7 @@ def machine_limits(machine: dict[str, Any], cache: Path | None = None) -> Limits
     """Measured now (about four seconds, alone), or the values kept for this machine. Raises ParetokenError when they
     can't be measured; that they can't be kept is no failure."""
     folder = cache or cache_dir()
-    name = f"limits-{machine['fingerprint'][:16]}.json"
+    name = f"limits-{METHOD}-{machine['fingerprint'][:16]}.json"
     kept = _kept(read_json(folder / name))
     if kept is not None:
         return kept
@@ -42,7 +42,7 @@ def machine_limits(machine: dict[str, Any], cache: Path | None = None) -> Limits
 
 
 def _kept(value: dict[str, Any] | None) -> Limits | None:
-    """None: never measured here, or written by another version."""
+    """None: never measured here, or damaged."""
     if value is None:
         return None
     try:

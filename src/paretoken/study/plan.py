@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from paretoken.units import show_duration
+from paretoken.verification.answers import ANSWER_TOKENS, PROMPTS
 
 # Below 72 independent samples the upper end of a p95 interval does not exist (docs/definitions.md). Turns of one
 # session are not independent and four sessions have five turns, so 72 sessions are 90 requests.
@@ -17,14 +18,16 @@ FINAL_BLOCKS = 6
 SCREEN_POSITIONS = 256
 FINAL_POSITIONS = 2048
 FEWEST_FINAL_POSITIONS = 512
+SLOT_POSITIONS = 256  # enough to see that the very same numbers come out, as they do on llama.cpp
 # What the arithmetic below rests on; measured on two cores, see docs/LOG.md.
 PROMPT_TOKENS = 170  # a whole prompt of the chat workload, its shared system prompt included
 OWN_TOKENS = 45  # what is not shared
 MAKE_S = 3.0  # one model of 135 M parameters
 LOAD_S = 1.5  # loading two models for a comparison
-POSITION_FACTOR = 1.6  # a teacher-forced position with all its logits, against one prompt token of prefill
+POSITION_FACTOR = 2.7  # a teacher-forced position with all its logits, against one prompt token of prefill
 FLOOR_POSITIONS = 768
 FLOOR_READS = 5
+SLOT_STEP_FACTOR = 5  # one position decoded alone and among the other slots, against one token of one stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +93,12 @@ def run_seconds(requests: int, streams: int, output_tokens: int, pace: Pace) -> 
 def make_plan(
     *, budget_s: float, streams: int, output_tokens: int, new_models: int, candidates: int, pace: Pace
 ) -> Plan:
-    """The plan for this budget. Finals are three candidates (baseline, hand setting, finalist)."""
+    """The plan for this budget. One stream's hand setting is the baseline, so its finals are two candidates and no
+    slots need a look; else they are three, and the slots of two of them are looked at."""
+    finalists, slot_checks = (3, 2) if streams > 1 else (2, 0)
     screen_requests = max(8, 2 * streams)
     per_block = block_requests(streams)
-    finals_s = 3 * FINAL_BLOCKS * run_seconds(per_block, streams, output_tokens, pace)
+    finals_s = finalists * FINAL_BLOCKS * run_seconds(per_block, streams, output_tokens, pace)
     fixed = [
         Step(f"make {new_models} models of other number types", MAKE_S * new_models),
         Step(
@@ -104,7 +109,12 @@ def make_plan(
             f"screen the speed of {candidates} candidates, {screen_requests} requests each",
             candidates * run_seconds(screen_requests, streams, output_tokens, pace),
         ),
-        Step(f"finals: 3 candidates, {FINAL_BLOCKS} interleaved blocks of {per_block} requests", finals_s),
+        Step(
+            "look at a refused model's answers" + " and at what the slots change" * bool(slot_checks),
+            2 * (LOAD_S + len(PROMPTS) * ANSWER_TOKENS * pace.token_s)
+            + slot_checks * SLOT_POSITIONS * SLOT_STEP_FACTOR * pace.token_s,
+        ),
+        Step(f"finals: {finalists} candidates, {FINAL_BLOCKS} interleaved blocks of {per_block} requests", finals_s),
     ]
     verify_s = (2 * FINAL_POSITIONS + FLOOR_READS * FLOOR_POSITIONS) * POSITION_FACTOR * pace.prefill_s + 2 * LOAD_S
     left_s = budget_s - sum(step.seconds for step in fixed)
@@ -113,7 +123,7 @@ def make_plan(
         positions = max(FEWEST_FINAL_POSITIONS, int(FINAL_POSITIONS * max(left_s, 0.0) / verify_s) // 256 * 256)
         short = f"to fit {show_duration(budget_s)}: {positions} instead of {FINAL_POSITIONS} behaviour positions"
     verify = Step(f"verify the finalist on {positions} positions", verify_s * positions / FINAL_POSITIONS)
-    steps = (*fixed[:3], verify, fixed[3])
+    steps = (*fixed[:3], verify, *fixed[3:])
     total_s = sum(step.seconds for step in steps)
     if total_s > budget_s:
         longer = f"it may still take {show_duration(total_s - budget_s)} longer"

@@ -46,7 +46,7 @@ def document_of(steps: Steps, state: "State", choice: Choice, started_at: str) -
         "baseline": _entry(baseline, sides),
         "hand_setting": _entry(hand, sides),
         "trials": [trial.as_json() for trial in state.trials],
-        "finals": _finals(state),
+        "finals": _finals(steps, state),
         "frontier": [row for row in rows if row["on_frontier"]],
         "candidates": rows,
         "recommended": None if recommended is None else {**_entry(recommended.candidate, sides), "why": choice.why},
@@ -79,32 +79,44 @@ def _entry(candidate: Candidate, sides: Mapping[str, Side]) -> dict[str, Any]:
     }
 
 
-def _finals(state: "State") -> dict[str, Any]:
+def _finals(steps: Steps, state: "State") -> dict[str, Any]:
+    """Every side with its own evidence, so that whoever was not recommended is not lost."""
     blocks = max((len(side.blocks) for side in state.sides.values()), default=0)
-    return {"blocks": blocks, "by_label": {label: side.as_json() for label, side in state.sides.items()}}
+    by_label = {
+        label: {**side.as_json(), **_against(steps, state, side), **_kept(state, side)}
+        for label, side in state.sides.items()
+    }
+    return {"blocks": blocks, "by_label": by_label}
+
+
+def _against(steps: Steps, state: "State", side: Side) -> dict[str, Any]:
+    """The effects of a side against the baseline and against the hand setting; none against itself."""
+    found: dict[str, Any] = {}
+    for name, point in (("vs_baseline", BASELINE), ("vs_hand_setting", state.space.hand)):
+        reference = state.sides.get(state.space.label(point))
+        judged: list[Effect] = []
+        if reference is not None and reference.candidate.label != side.candidate.label:
+            judged = effects(reference, side, steps.objective.effect_margin)
+        found[name] = [effect.as_json() for effect in judged]
+    return found
+
+
+def _kept(state: "State", side: Side) -> dict[str, Any]:
+    """What verification says of a side: None where nothing had to be looked at."""
+    return {
+        "behaviour": state.behaviour if side.candidate == state.finalist else None,
+        "intact": state.intact.get(side.candidate.label),
+    }
 
 
 def _verdicts(steps: Steps, state: "State", recommended: Side | None) -> dict[str, Any]:
     """Of what is recommended, else of the finalist: why it is not is the same evidence."""
-    sides, space = state.sides, state.space
     subject = recommended
     if subject is None and state.finalist is not None:
-        subject = sides.get(state.finalist.label)
-    against = {"vs_baseline": space.label(BASELINE), "vs_hand_setting": space.label(space.hand)}
-    found: dict[str, Any] = {}
-    for name, label in against.items():
-        reference = sides.get(label)
-        comparable = (
-            subject is not None and reference is not None and reference.candidate.label != subject.candidate.label
-        )
-        judged: list[Effect] = []
-        if comparable and subject is not None and reference is not None:
-            judged = effects(reference, subject, steps.objective.effect_margin)
-        found[name] = [effect.as_json() for effect in judged]
-    is_finalist = subject is not None and state.finalist is not None and subject.candidate == state.finalist
-    found["behaviour"] = state.behaviour if is_finalist else None
-    found["intact"] = None if subject is None else state.intact.get(subject.candidate.label)
-    return found
+        subject = state.sides.get(state.finalist.label)
+    if subject is None:
+        return {"vs_baseline": [], "vs_hand_setting": [], "behaviour": None, "intact": None}
+    return {**_against(steps, state, subject), **_kept(state, subject)}
 
 
 def _candidates(state: "State") -> list[dict[str, Any]]:

@@ -22,6 +22,7 @@ from paretoken.metrics.cost import Price
 from paretoken.metrics.summary import summarise
 from paretoken.study.bench import Bench
 from paretoken.study.file import StudyFile
+from paretoken.study.plan import SLOT_POSITIONS
 from paretoken.study.run import Run, run_candidate
 from paretoken.verification.answers import differing_answers
 from paretoken.verification.intact import check_slots
@@ -29,7 +30,6 @@ from paretoken.verification.verify import screen, verify
 from paretoken.workloads.chat import chat
 
 WARMUP_OUTPUT_TOKENS = 4
-SLOT_POSITIONS = 256  # enough to see that the very same numbers come out, as they do on llama.cpp
 OUT_OF_MEMORY = "out of memory"
 
 

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from paretoken.core.candidate import Model
+from paretoken.engines.exchange import exchange
 from paretoken.engines.llamacpp import LlamaCpp, LlamaCppSettings
-from paretoken.engines.readiness import exchange
 from paretoken.errors import EngineError
 from paretoken.models.gguf_header import Items, read_header
 from paretoken.verification.behaviour import Behaviour, failed
@@ -177,7 +177,7 @@ def _ask(url: str, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
     try:
         status, _, data = exchange(url + path, body, timeout_s=_TIMEOUT_S)
         said = json.loads(data)
-    except (OSError, http.client.HTTPException, ValueError) as error:
+    except (OSError, http.client.HTTPException, ValueError, RecursionError) as error:
         raise EngineError(f"the engine's server did not answer {path} ({type(error).__name__})") from error
     if status != 200 or not isinstance(said, dict):
         raise EngineError(f"the engine's server answered {path} with HTTP {status}")
