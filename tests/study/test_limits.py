@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 
 from paretoken.core.candidate import Candidate, Model
+from paretoken.core.record import Record
 from paretoken.errors import ParetokenError
 from paretoken.machine.limits import METHOD, Limits
 from paretoken.metrics.utilisation import mfu
 from paretoken.models.dimensions import dimensions
 from paretoken.models.gguf_header import read_header
-from paretoken.study.limits import machine_limits, utilisation
+from paretoken.study.limits import computed_input_tok_s, machine_limits, utilisation
+from tests.made import record
 from tests.models.gguf_builder import small_llama
 
 MACHINE = {"fingerprint": "0123456789abcdef0123"}
@@ -99,3 +101,18 @@ def test_a_share_that_cannot_be_has_its_reason(tmp_path: Path) -> None:
     found = shares(model(tmp_path), step_s=1e-12)
     assert found["mbu"] is None and "memory bandwidth cannot be" in found["reasons"]["mbu"]
     assert found["mfu_prefill"] is None and "not known" in found["reasons"]["mfu_prefill"]
+
+
+def read(prompt: int, cached: int | None) -> Record:
+    return record(reply={"prompt_tokens": prompt, "cached_tokens": cached})
+
+
+def test_prompt_tokens_from_the_cache_were_not_computed() -> None:
+    some = [read(100, 90), read(50, 0)]
+    assert computed_input_tok_s(some, output_tok_s=20.0, total_tok_s=120.0, prompt_cache=True) == pytest.approx(
+        100.0 * 60 / 150
+    )
+    unknown = [*some, read(100, None)]
+    assert computed_input_tok_s(unknown, output_tok_s=20.0, total_tok_s=120.0, prompt_cache=True) is None
+    assert computed_input_tok_s(unknown, output_tok_s=20.0, total_tok_s=120.0, prompt_cache=False) == 100.0
+    assert computed_input_tok_s(some, output_tok_s=20.0, total_tok_s=None, prompt_cache=True) is None

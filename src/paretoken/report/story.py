@@ -243,13 +243,14 @@ def _as_measured(reading: Reading) -> list[Fact | None]:
 def limit_fact(reading: Reading) -> Fact | None:
     limits = mapping(reading.result.get("limits"))
     clauses = []
-    mbu, mfu = scalar(limits, "mbu").value, scalar(limits, "mfu").value
+    mbu, mfu, prefill = (scalar(limits, name).value for name in ("mbu", "mfu", "mfu_prefill"))
     bandwidth, bound = scalar(limits, "read_gb_s").value, scalar(limits, "step_bound_ms").value
     if mbu is not None:
         of = f" ({show_number(bandwidth)} GB/s)" if bandwidth else ""
         clauses.append(f"{show_percent(mbu)} of the memory bandwidth{of} is used")
     if mfu is not None:
-        clauses.append(f"{show_percent(mfu)} of its arithmetic")
+        prompts = "" if prefill is None else f" to write, {show_percent(prefill)} to read prompts"
+        clauses.append(f"{show_percent(mfu)} of its arithmetic{prompts}")
     if bound is not None:
         clauses.append(f"no step can take less than {show_ms(bound)}")
     return Fact("Limit", tuple(clauses)) if clauses else None

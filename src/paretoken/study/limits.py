@@ -4,11 +4,12 @@ Kept in the cache by the machine's fingerprint: the limits are a property of the
 cannot be had is None with its reason: a model whose sizes are unknown has none.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from paretoken.core.candidate import Candidate
+from paretoken.core.record import Record
 from paretoken.errors import InvalidMeasurement, ModelError, ParetokenError
 from paretoken.machine.limits import METHOD, Limits, limits
 from paretoken.metrics.utilisation import attention_flops_per_token, decode_step_bound_s, decode_step_bytes, mbu, mfu
@@ -103,6 +104,23 @@ def utilisation(
         # A prompt's tokens attend to those before them: half of it in the mean.
         put("mfu_prefill", lambda: computed(input_tok_s, prompt_tokens / 2))
     return result
+
+
+def computed_input_tok_s(
+    records: Sequence[Record], *, output_tok_s: float, total_tok_s: float | None, prompt_cache: bool
+) -> float | None:
+    """Prompt tokens that the engine computed a second: all that came in, less those that its cache held, as it counts
+    them. None where it does not count them and may have had some."""
+    if total_tok_s is None:
+        return None
+    came_in = max(0.0, total_tok_s - output_tok_s)
+    counted = [(r.reply.prompt_tokens, r.reply.cached_tokens) for r in records if r.reply.prompt_tokens]
+    if not counted or not prompt_cache:
+        return came_in
+    computed = [prompt - cached for prompt, cached in counted if cached is not None]
+    if len(computed) < len(counted):
+        return None
+    return came_in * max(0.0, sum(computed) / sum(prompt for prompt, _ in counted))
 
 
 def _attention(sizes: Dimensions, context_tokens: float) -> float:

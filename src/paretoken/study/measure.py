@@ -24,7 +24,7 @@ from paretoken.metrics.latency import run_length_s
 from paretoken.metrics.summary import Summary, summarise
 from paretoken.models.find import resolve
 from paretoken.study.bench import Bench
-from paretoken.study.limits import machine_limits, utilisation
+from paretoken.study.limits import computed_input_tok_s, machine_limits, utilisation
 from paretoken.study.run import Ask, Run, run_on
 from paretoken.study.talk import Talk
 from paretoken.study.target import EMBEDDED_MODEL, is_url, key_variable, running_target
@@ -238,7 +238,6 @@ def _shares(bench: Bench, model: Model, run: Run, summary: Summary, load: Load) 
     prompts = [(r.reply.prompt_tokens, r.reply.output_tokens or 0) for r in run.records if r.reply.prompt_tokens]
     prompt = sum(tokens for tokens, _ in prompts) / len(prompts) if prompts else 0.0
     answer = sum(tokens for _, tokens in prompts) / len(prompts) if prompts else 0.0
-    cached = run.engine_args.get("prompt_cache") is True  # then not every prompt token was computed
     bench.talk.progress("measuring this machine's limits")
     try:
         return utilisation(
@@ -248,7 +247,12 @@ def _shares(bench: Bench, model: Model, run: Run, summary: Summary, load: Load) 
             context_tokens=prompt + answer / 2,
             step_s=step,
             tok_s=rate,
-            input_tok_s=None if total is None or cached else max(0.0, total - rate),
+            input_tok_s=computed_input_tok_s(
+                run.records,
+                output_tok_s=rate,
+                total_tok_s=total,
+                prompt_cache=run.engine_args.get("prompt_cache") is not False,
+            ),
             prompt_tokens=prompt,
         )
     except (ParetokenError, OSError) as error:

@@ -17,7 +17,7 @@ from paretoken.models.lineage import lineage_of
 from paretoken.study.choose import Choice
 from paretoken.study.file import REPORT_FILE
 from paretoken.study.finals import Side, doubts_of_side, effects
-from paretoken.study.limits import utilisation
+from paretoken.study.limits import computed_input_tok_s, utilisation
 from paretoken.study.space import BASELINE
 from paretoken.study.steps import Steps
 from paretoken.units import MS_PER_S
@@ -190,6 +190,13 @@ def _limits(state: "State", side: Side | None) -> dict[str, Any] | None:
         context_tokens=prompt + answer / 2,
         step_s=step_ms / MS_PER_S,
         tok_s=rate,
+        input_tok_s=computed_input_tok_s(
+            side.records,
+            output_tok_s=rate,
+            total_tok_s=metrics["total_tok_s"]["value"],
+            prompt_cache=side.candidate.engine_settings.get("prompt_cache") is not False,
+        ),
+        prompt_tokens=prompt,
     )
     return {**found, **shares, "of": side.candidate.label}
 
