@@ -262,7 +262,9 @@ async def serve(given: Mapping[str, Any]) -> None:
     settings = ScriptedSettings.from_json(given["settings"])
     # Bound but not yet listening: the port is known and refuses connections.
     family = socket.AF_INET6 if ":" in given["host"] else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio switches Nagle's algorithm off only for sockets that say TCP aloud; with it a chunk on a kept connection
+    # waits for the client's delayed acknowledgement, 40 ms.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind((given["host"], given["port"]))
     server = ScriptedServer(settings, given["model_name"])
