@@ -8,7 +8,9 @@ from paretoken.report.fact import Fact
 from paretoken.report.reading import Reading
 from paretoken.report.story import ending, facts, headline, lede, recommendation
 from tests.report.sample import (
+    BASELINE,
     ENDINGS,
+    HAND,
     Q8_0,
     WINNER,
     behaviour,
@@ -17,6 +19,7 @@ from tests.report.sample import (
     interrupted,
     invalid,
     not_settled,
+    nothing_recommended,
     sample,
 )
 
@@ -205,3 +208,39 @@ def test_a_small_share_of_the_limit_is_shown_as_measured() -> None:
     assert fact(sample(), "Limit").text == (
         "41 % of the memory bandwidth (15.8 GB/s) is used; no step can take less than 9.20 ms"
     )
+
+
+def with_slo(result: dict[str, Any], **verdicts: tuple[str, float]) -> dict[str, Any]:
+    """The sample under an SLO on the first word; `verdicts` of its three finalists, with the value in ms."""
+    result["objective"] = {**result["objective"], "name": "chat"}
+    for label, (verdict, value_ms) in zip((BASELINE.label, HAND.label, WINNER.label), verdicts.values(), strict=True):
+        limit = {"stat": "p95", "metric": "ttft", "limit_ms": 2000.0}
+        result["finals"]["by_label"][label]["slo"] = [{**limit, "value_ms": value_ms, "ci95": None, "verdict": verdict}]
+    return result
+
+
+def test_an_slo_is_told_with_what_became_of_it() -> None:
+    result = with_slo(sample(), baseline=("missed", 5610.0), hand=("missed", 2460.0), winner=("met", 1490.0))
+    assert fact(result, "SLO for chat").clauses == ("p95 ttft 1.49 s of 2 s, met",)
+    assert not [found for found in facts(Reading(result)) if found.head == "100 ms"]
+
+
+def test_who_alone_keeps_the_slo_is_recommended_for_that() -> None:
+    result = with_slo(sample(), baseline=("missed", 5610.0), hand=("missed", 2460.0), winner=("met", 1490.0))
+    result["verdicts"]["vs_baseline"] = [effect("output_tok_s", "same", 1.0, 0.98, 1.02)]
+    assert ending(Reading(result)) == "meets_slo"
+    said = f"{WINNER.label} keeps the SLO, which the model as it is does not: p95 ttft 5.61 s of 2 s, missed."
+    assert headline(Reading(result)) == said
+
+
+def test_where_nothing_meets_the_slo_the_headline_says_how_far_it_is() -> None:
+    result = with_slo(nothing_recommended(), baseline=("missed", 9.0), hand=("missed", 9.0), winner=("missed", 9.0))
+    result["why"] = "nothing meets the SLO; nearest F: p95 ttft 3 s, limit 2 s, 1.5 times it"
+    assert headline(Reading(result)) == f"Nothing can be recommended: {result['why']}."
+
+
+def test_the_headline_names_what_the_objective_improved() -> None:
+    result = sample()
+    result["objective"] = {"minimise": "e2e_p50_ms"}
+    result["verdicts"]["vs_baseline"].append(effect("e2e_p50_ms", "better", 0.71, 0.65, 0.78))
+    assert "0.71× the time for a whole answer" in headline(Reading(result))

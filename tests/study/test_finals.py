@@ -8,6 +8,7 @@ import pytest
 from paretoken.core.candidate import Candidate, Model
 from paretoken.core.objective import Load, Objective
 from paretoken.engines.script import Script
+from paretoken.metrics.slo import parse_slo
 from paretoken.study.bench import Bench
 from paretoken.study.file import STUDY_FILE, StudyFile
 from paretoken.study.finals import effects, run_finals, side_of, worse_than
@@ -35,8 +36,11 @@ def test_a_slower_candidate_is_worse_and_a_faster_one_better(tmp_path: Path) -> 
     sides = {c.label: side_of(c, found.by_label[c.label], LOAD, None, 0) for c in (slow, fast)}
     assert effects(sides["slow"], sides["fast"], 0.03)[0].verdict == "better"
     assert effects(sides["fast"], sides["slow"], 0.03)[0].verdict == "worse"
-    assert worse_than(sides["slow"], sides["fast"], 0.03) is not None
-    assert worse_than(sides["fast"], sides["slow"], 0.03) is None
+    wish = Objective(LOAD, output_tokens=4)
+    assert worse_than(sides["slow"], sides["fast"], wish) is not None
+    assert worse_than(sides["fast"], sides["slow"], wish) is None
+    bounded = Objective(LOAD, output_tokens=4, slo=parse_slo("p95 ttft < 10s"))
+    assert worse_than(sides["slow"], sides["fast"], bounded) is None  # the SLO says how far waits may be traded
 
 
 def test_who_dies_in_the_finals_is_out_and_the_others_go_on(tmp_path: Path) -> None:

@@ -13,11 +13,20 @@ from paretoken.errors import MissingExtraError, UsageError
 
 
 @click.command(
-    epilog="Examples:\n\n  paretoken optimize\n\n  paretoken optimize smollm2-135m --concurrency 1 --budget 10m"
+    epilog="Examples:\n\n  paretoken optimize\n\n  paretoken optimize smollm2-135m --for chat --concurrency 4"
 )
 @click.argument("model", required=False, metavar="[MODEL]")
 @click.option("--concurrency", type=click.IntRange(1, 256), default=8, show_default=True, help="Streams at once.")
 @click.option("--output-tokens", type=click.IntRange(2, 4096), default=32, show_default=True, help="Of each answer.")
+@click.option(
+    "--for", "purpose", type=click.Choice(["chat", "voice", "autocomplete", "batch"]), help="A named SLO and goal."
+)
+@click.option("--slo", metavar="LIMITS", help='What must hold, such as "p95 ttft < 2s, p95 tpot < 100ms".')
+@click.option(
+    "--goal",
+    type=click.Choice(["cost", "throughput", "latency", "goodput"]),
+    help="What to improve inside the SLO.  [default: cost]",
+)
 @click.option("--behaviour", metavar="LIMIT", default="kld < 0.01", show_default=True, help="How far answers may move.")
 @click.option("--budget", metavar="TIME", default="8m", show_default=True, help="What the plan is cut to.")
 @click.option(
@@ -56,6 +65,9 @@ def optimize(ctx: click.Context, /, model: str | None, **options: Any) -> int:
         concurrency=options["concurrency"],
         output_tokens=options["output_tokens"],
         budget=options["budget"],
+        purpose=options["purpose"],
+        slo=options["slo"],
+        goal=options["goal"],
         behaviour_margin_nat=parse_margin(options["behaviour"]),
         price=price,
         resume=options["resume"],

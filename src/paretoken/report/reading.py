@@ -85,6 +85,19 @@ class Reading:
         by_label = mapping(mapping(self.result.get("finals")).get("by_label"))
         return next((mapping(found) for name, found in by_label.items() if plain(name) == label), {})
 
+    @property
+    def deciding(self) -> str:
+        """The metric that the objective improves; documents of before knew the rate only."""
+        objective = mapping(self.result.get("objective"))
+        return plain(objective.get("maximise") or objective.get("minimise") or RATE)
+
+    def slo_of(self, label: str) -> list[Mapping[str, Any]]:
+        """Each limit with what became of it for this finalist; empty without an SLO."""
+        return rows(self.finals_of(label).get("slo"))
+
+    def meets_slo(self, label: str) -> bool:
+        return all(item.get("verdict") == "met" for item in self.slo_of(label))
+
     def samples(self, label: str, name: str) -> list[float]:
         return numbers(mapping(self.finals_of(label).get("samples")).get(name))
 

@@ -4,6 +4,9 @@ Enters a Reading; leaves words. Each word follows a stored verdict: "faster" onl
 from two numbers that happen to differ. Where a doubt forbids a verdict there is no number in the headline.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from paretoken.report.answers import answers_fact, in_short, kept_answers, refused_fact, refused_rate
 from paretoken.report.fact import Fact
 from paretoken.report.figures import (
@@ -28,10 +31,11 @@ from paretoken.report.words import (
     size_and_speed,
     speed_word,
 )
-from paretoken.units import show_percent
+from paretoken.units import MS_PER_S, show_duration, show_percent
 
-BETTER, HAND_IS_BEST, BASELINE_IS_BEST, UNSETTLED, NOTHING, INVALID = (
+BETTER, MEETS_SLO, HAND_IS_BEST, BASELINE_IS_BEST, UNSETTLED, NOTHING, INVALID = (
     "better",
+    "meets_slo",
     "hand_is_best",
     "baseline_is_best",
     "unsettled",
@@ -42,7 +46,7 @@ _MAX_MEASURED = 4
 
 
 def ending(reading: Reading) -> str:
-    """How the search ended, as one of six words."""
+    """How the search ended, as one of seven words."""
     if reading.invalid:
         return INVALID
     if reading.recommended is None:
@@ -51,7 +55,9 @@ def ending(reading: Reading) -> str:
         return BASELINE_IS_BEST
     if reading.recommended == reading.hand:
         return HAND_IS_BEST
-    return BETTER if reading.effect(VS_BASELINE, RATE).word == "better" else UNSETTLED
+    if reading.effect(VS_BASELINE, reading.deciding).word == "better":
+        return BETTER
+    return UNSETTLED if reading.meets_slo(reading.baseline) else MEETS_SLO
 
 
 def headline(reading: Reading) -> str:
@@ -60,17 +66,23 @@ def headline(reading: Reading) -> str:
     if how == INVALID:
         return f"No verdict: {_why_invalid(reading)}."
     if how == NOTHING:
-        return "Nothing can be recommended: no candidate was shown to be faster and to answer alike."
+        binding = why(reading) if any(reading.slo_of(label) for label in reading.finalists) else None
+        reason = binding or "no candidate was shown to be faster and to answer alike"
+        return f"Nothing can be recommended: {reason}."
     if how == BASELINE_IS_BEST:
         return f"Keep the model as it is: {_nothing(reading)} beat the baseline beyond the interval."
     if how == HAND_IS_BEST:
         return f"The expert's setting is the best found; {_nothing(reading)} beat it beyond the interval."
-    verdict = reading.effect(VS_BASELINE, RATE)
+    if how == MEETS_SLO:
+        missed = next(item for item in reading.slo_of(reading.baseline) if item.get("verdict") != "met")
+        return f"{reading.recommended} keeps the SLO, which the model as it is does not: {_limit_words(missed)}."
+    verdict = reading.effect(VS_BASELINE, reading.deciding)
     if how == UNSETTLED and verdict.word in ("same", "worse"):
         return f"{reading.recommended} is {speed_word(verdict)}: {ratio_words(verdict)}."
     if how == UNSETTLED:
         return f"Not settled whether {reading.recommended} is faster: {ratio_words(verdict)}."
-    speed = f"{show_value(verdict.ratio, show_times)} as many tokens a second"
+    improved = {"e2e_p50_ms": "the time for a whole answer", "goodput_req_s": "as many good requests a second"}
+    speed = f"{show_value(verdict.ratio, show_times)} {improved.get(reading.deciding, 'as many tokens a second')}"
     return f"{reading.recommended}: {speed}, {in_short(reading)}."
 
 
@@ -109,8 +121,9 @@ def facts(reading: Reading) -> list[Fact]:
     how = ending(reading)
     if how == INVALID:
         return [*_invalid_facts(reading), *_present(refused_fact(reading))]
-    found: list[Fact | None] = []
     shown = reading.recommended
+    slo = slo_fact(reading)
+    found: list[Fact | None] = [slo]
     if shown is not None and shown != reading.baseline:
         found += _speed_facts(reading, shown)
         found.append(answers_fact(reading))
@@ -120,7 +133,9 @@ def facts(reading: Reading) -> list[Fact]:
         if shown is None and reading.behaviour:
             found.append(answers_fact(reading))
     found += _not_chosen(reading)
-    found += [refused_fact(reading), limit_fact(reading), wait_fact(reading), doubts_fact(reading)]
+    # Whoever has a limit of their own has no need of the general one of 100 ms.
+    found += [refused_fact(reading), limit_fact(reading), wait_fact(reading) if slo is None else None]
+    found.append(doubts_fact(reading))
     return _present(*found)
 
 
@@ -147,6 +162,24 @@ def recommendation(reading: Reading) -> Fact:
         clauses.append(headline(reading).rstrip("."))
         clauses += [reason] if reason else []
     return Fact("Recommended", tuple(clauses))
+
+
+def slo_fact(reading: Reading) -> Fact | None:
+    """What became of each limit: of the recommended, else of the baseline."""
+    limits = reading.slo_of(reading.recommended or reading.baseline)
+    if not limits:
+        return None
+    name = plain(mapping(reading.result.get("objective")).get("name") or "")
+    whose = "" if reading.recommended else f" of {reading.baseline}"
+    return Fact(f"SLO{f' for {name}' if name else ''}{whose}", tuple(_limit_words(item) for item in limits))
+
+
+def _limit_words(item: Mapping[str, Any]) -> str:
+    """'p95 ttft 1.4 s of 2 s, met'."""
+    value, limit = number(item.get("value_ms")), number(item.get("limit_ms"))
+    verdict = {"met": "met", "missed": "missed"}.get(str(item.get("verdict")), "not settled")
+    shown = "unknown" if value is None else show_ms(value)
+    return f"{plain(item.get('stat'))} {plain(item.get('metric'))} {shown} of {show_duration((limit or 0.0) / MS_PER_S)}, {verdict}"
 
 
 def context_words(reading: Reading) -> str | None:

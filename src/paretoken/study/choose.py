@@ -1,33 +1,44 @@
 """Choosing: who goes to the finals, and who is recommended. Pure; sees trials and verdicts, never an engine.
 
 Selection and confirmation are apart (decision rule 5): screening's numbers choose the finalist and are then forgotten;
-the finals' verdicts alone decide. A tie goes to the simpler side: finalist → hand setting → baseline.
+the finals' verdicts alone decide. The SLO stands before the goal: who is not shown to meet it is not recommended, and
+beats nobody. A tie goes to the simpler side: finalist → hand setting → baseline.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from paretoken.core.objective import Objective
 from paretoken.core.trial import Trial
 from paretoken.core.verdict import Effect
 from paretoken.frontier.pareto import MOST_FAILED_SHARE
+from paretoken.metrics.slo import Held, overrun
 
-DECIDING_METRIC = "output_tok_s"
 GATE_PASSES = ("equivalent", "changed_small")
 
 
-def rate_of(trial: Trial) -> float:
-    """The screened output rate; a trial that did not complete has none and ranks last."""
-    scalar = trial.metrics.get(DECIDING_METRIC) if trial.complete else None
+def score_of(trial: Trial, objective: Objective) -> float | None:
+    """The screened value of what the objective improves, as more-is-better; None for a trial without one."""
+    if not trial.complete:
+        return None
+    if objective.goal == "latency":
+        median = (trial.metrics.get("e2e_ms") or {}).get("p50")
+        return None if median is None else -float(median)
+    scalar = trial.metrics.get(objective.deciding_metric)
     value = scalar.get("value") if isinstance(scalar, Mapping) else None
-    return float(value) if value is not None else 0.0
+    # No good request is an answer; no rate at all is none.
+    return None if value is None or (value <= 0 and objective.goal != "goodput") else float(value)
 
 
-def finalists_in_order(trials: Sequence[Trial], excluded: Sequence[str]) -> list[Trial]:
-    """Complete screening trials by screened rate, best first, without the labels that are in the finals anyway."""
-    able = [
-        trial for trial in trials if trial.complete and trial.candidate.label not in excluded and rate_of(trial) > 0
+def finalists_in_order(trials: Sequence[Trial], excluded: Sequence[str], objective: Objective) -> list[Trial]:
+    """Complete screening trials, best first, without the labels that are in the finals anyway: who kept the SLO by its
+    score, then who did not by how far it was from it."""
+    scored = [
+        (max(1.0, overrun(objective.slo, trial.metrics)), -score, trial)
+        for trial in trials
+        if trial.candidate.label not in excluded and (score := score_of(trial, objective)) is not None
     ]
-    return sorted(able, key=rate_of, reverse=True)
+    return [trial for _, _, trial in sorted(scored, key=lambda entry: entry[:2])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +51,9 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Entrant:
-    """What the finals and the verification say of one candidate. Effects are of the output rate. `worse_than_hand` is
-    what of it is worse than the hand setting beyond the interval."""
+    """What the finals and the verification say of one candidate. Effects are of the metric that the objective
+    improves. `worse_than_hand` is what of it is worse than the hand setting beyond the interval; `slo` what became of
+    each limit."""
 
     label: str
     vs_baseline: Effect | None = None
@@ -50,14 +62,25 @@ class Entrant:
     intact: str = "intact"  # one slot changes nothing
     failed_share: float = 0.0
     worse_than_hand: str | None = None
+    slo: tuple[Held, ...] = ()
+
+    @property
+    def meets(self) -> bool:
+        return all(held.verdict == "met" for held in self.slo)
+
+    @property
+    def binding(self) -> Held | None:
+        """The limit that stands most in the way, or None when all are met."""
+        return max((held for held in self.slo if held.verdict != "met"), key=lambda held: held.overrun, default=None)
 
 
-def recommend(baseline: str, hand: Entrant | None, finalist: Entrant | None) -> Choice:
+def recommend(baseline: Entrant, hand: Entrant | None, finalist: Entrant | None) -> Choice:
     """The recommendation of the finals. `hand` None: the hand setting is the baseline.
 
-    The finalist must beat hand setting and baseline beyond the interval in rate, be worse than the hand setting in
-    nothing, and keep its behaviour and its service changes' intactness; else the hand setting, if it beats the baseline
-    and is intact; else the baseline.
+    The finalist must beat hand setting and baseline beyond the interval, be worse than the hand setting in nothing,
+    keep its behaviour and its service changes' intactness, and be shown to meet the SLO; else the hand setting, if it
+    beats the baseline, is intact and meets the SLO; else the baseline, if it meets it. Who does not meet the SLO need
+    not be beaten.
     """
     effects = [entrant.vs_baseline for entrant in (hand, finalist) if entrant is not None]
     judged = [effect for effect in effects if effect is not None]
@@ -66,22 +89,49 @@ def recommend(baseline: str, hand: Entrant | None, finalist: Entrant | None) -> 
         return Choice(None, "the finals were not valid; see the doubts")
     why_not = ""
     if finalist is not None:
-        blocker = _blocker(finalist, has_hand=hand is not None)
+        blocker = _blocker(finalist, hand=hand, baseline=baseline)
         if blocker is None:
-            return Choice(
-                finalist.label, f"{finalist.label} beats the hand setting and the baseline beyond the interval"
-            )
+            return Choice(finalist.label, f"{finalist.label} {_wins_over(finalist, hand, baseline)}")
         why_not = f"{blocker}; "
     if hand is None:
         tried = why_not or "no other candidate kept its answers and completed; "
-        return Choice(baseline, f"{tried}the hand setting is the baseline")
-    blocker = _blocker(hand, has_hand=False)
+        return _baseline_or_nothing(f"{tried}the hand setting is the baseline", baseline, None, finalist)
+    blocker = _blocker(hand, hand=None, baseline=baseline)
     if blocker is None:
-        return Choice(hand.label, f"{why_not}the hand setting beats the baseline beyond the interval")
-    return Choice(baseline, f"{why_not}{blocker}")
+        return Choice(hand.label, f"{why_not}the hand setting {_wins_over(hand, None, baseline)}")
+    return _baseline_or_nothing(f"{why_not}{blocker}", baseline, hand, finalist)
 
 
-def _blocker(entrant: Entrant, *, has_hand: bool) -> str | None:
+def _wins_over(winner: Entrant, hand: Entrant | None, baseline: Entrant) -> str:
+    """In words whom it beats; a rival that misses the SLO is named as such."""
+    rivals = [(name, rival) for name, rival in (("the hand setting", hand), ("the baseline", baseline)) if rival]
+    beaten = [name for name, rival in rivals if rival.meets]
+    missing = [name for name, rival in rivals if not rival.meets]
+    parts = [f"beats {' and '.join(beaten)} beyond the interval"] if beaten else []
+    if missing:
+        parts.append(f"meets the SLO, which {' and '.join(missing)} {'do' if len(missing) > 1 else 'does'} not")
+    return ", and ".join(parts)
+
+
+def _baseline_or_nothing(why: str, baseline: Entrant, hand: Entrant | None, finalist: Entrant | None) -> Choice:
+    """The baseline is the answer only if it meets the SLO; else which limit binds, and by how much for the nearest."""
+    if baseline.meets:
+        return Choice(baseline.label, why)
+    found = [(entrant.binding, entrant) for entrant in (finalist, hand, baseline) if entrant is not None]
+    nearest, entrant = min(
+        ((held, entrant) for held, entrant in found if held is not None), key=lambda pair: pair[0].overrun
+    )
+    if nearest.verdict == "unknown" and nearest.overrun <= 1:
+        return Choice(
+            None, f"nothing was shown to meet the SLO; nearest {entrant.label}: {nearest.words()}, not settled"
+        )
+    times = f", {nearest.overrun:.3g} times it" if nearest.value_ms is not None else ""
+    if all(held is not None for held, _ in found):
+        return Choice(None, f"nothing meets the SLO; nearest {entrant.label}: {nearest.words()}{times}")
+    return Choice(None, f"{why}; the baseline does not meet the SLO: {nearest.words()}{times}")
+
+
+def _blocker(entrant: Entrant, *, hand: Entrant | None, baseline: Entrant) -> str | None:
     """The first reason not to recommend this candidate, or None."""
     label = entrant.label
     if entrant.failed_share > MOST_FAILED_SHARE:
@@ -90,10 +140,22 @@ def _blocker(entrant: Entrant, *, has_hand: bool) -> str | None:
         return f"{label} did not pass the behaviour gate ({entrant.behaviour})"
     if entrant.intact != "intact":
         return f"the service settings of {label} are {entrant.intact.replace('_', ' ')}"
-    if has_hand and (entrant.vs_hand is None or entrant.vs_hand.verdict != "better"):
-        return f"{label} is {entrant.vs_hand.verdict if entrant.vs_hand else 'unknown'} against the hand setting"
-    if entrant.vs_baseline is None or entrant.vs_baseline.verdict != "better":
-        return f"{label} is {entrant.vs_baseline.verdict if entrant.vs_baseline else 'unknown'} against the baseline"
-    if entrant.worse_than_hand is not None:
+    binding = entrant.binding
+    if binding is not None:
+        how = "misses" if binding.verdict == "missed" else "was not shown to meet"
+        return f"{label} {how} the SLO ({binding.words()})"
+    if hand is not None and hand.meets and not _beats(entrant.vs_hand):
+        return f"{label} is {_word(entrant.vs_hand)} against the hand setting"
+    if baseline.meets and not _beats(entrant.vs_baseline):
+        return f"{label} is {_word(entrant.vs_baseline)} against the baseline"
+    if hand is not None and hand.meets and entrant.worse_than_hand is not None:
         return f"{label} is worse than the hand setting in {entrant.worse_than_hand}"
     return None
+
+
+def _beats(effect: Effect | None) -> bool:
+    return effect is not None and effect.verdict == "better"
+
+
+def _word(effect: Effect | None) -> str:
+    return "unknown" if effect is None else effect.verdict

@@ -9,11 +9,12 @@ from typing import Any
 
 from paretoken.core.candidate import Candidate
 from paretoken.core.doubt import DOUBTS, Doubt
-from paretoken.core.objective import Load
+from paretoken.core.objective import Load, Objective
 from paretoken.core.record import Record
 from paretoken.core.verdict import Effect
 from paretoken.errors import EngineError, ModelError, UsageError
 from paretoken.metrics.cost import Price
+from paretoken.metrics.goodput import Slo
 from paretoken.metrics.latency import answered
 from paretoken.metrics.quantiles import needed_for_upper_end
 from paretoken.metrics.summary import pooled, summarise
@@ -24,7 +25,8 @@ from paretoken.verification.validity import drift, lengths_differ
 
 RATE = "output_tok_s"
 # Effects that are judged: name, whether lower is better.
-JUDGED = ((RATE, False), ("ttft_from_due_p50_ms", True), ("tpot_p50_ms", True))
+GOODPUT = "goodput_req_s"
+JUDGED = ((RATE, False), ("ttft_from_due_p50_ms", True), ("tpot_p50_ms", True), ("e2e_p50_ms", True))
 PER_RUN_ONLY = ("too_few_requests",)  # said of the pooled sample instead
 P95 = ("ttft_from_due_ms", "tpot_ms")
 
@@ -108,16 +110,27 @@ def run_finals(steps: Steps, candidates: Sequence[Candidate], *, blocks: int, re
     return finals
 
 
-def side_of(candidate: Candidate, blocks: Sequence[Block], load: Load, price: Price | None, seed: int) -> Side:
-    each = [summarise(block.records, load=load, seed=seed) for block in blocks]
+def side_of(
+    candidate: Candidate,
+    blocks: Sequence[Block],
+    load: Load,
+    price: Price | None,
+    seed: int,
+    slo: Slo | None = None,
+) -> Side:
+    """`slo`: what each request has to keep to be good; without one there is no goodput."""
+    each = [summarise(block.records, load=load, slo=slo, seed=seed) for block in blocks]
+    goodput = {} if slo is None else {GOODPUT: tuple(found.scalars[GOODPUT].value for found in each)}
     return Side(
         candidate,
         tuple(blocks),
-        pooled([block.records for block in blocks], load=load, price=price, seed=seed).as_json(),
+        pooled([block.records for block in blocks], load=load, slo=slo, price=price, seed=seed).as_json(),
         {
             RATE: tuple(found.scalars[RATE].value for found in each),
             "ttft_from_due_p50_ms": tuple(ms(found.distributions["ttft_from_due"].p50) for found in each),
             "tpot_p50_ms": tuple(ms(found.distributions["tpot"].p50) for found in each),
+            "e2e_p50_ms": tuple(ms(found.distributions["e2e"].p50) for found in each),
+            **goodput,
         },
     )
 
@@ -134,15 +147,26 @@ def effects(baseline: Side, other: Side, margin: float) -> list[Effect]:
             margin=margin,
             doubts=doubts,
         )
-        for name, lower in JUDGED
+        for name, lower in (*JUDGED, (GOODPUT, False))
+        if name in baseline.values and name in other.values
     ]
 
 
-def worse_than(other: Side, reference: Side, margin: float) -> str | None:
+def effect_in(found: Sequence[Effect], metric: str) -> Effect | None:
+    return next((effect for effect in found if effect.metric == metric), None)
+
+
+def worse_than(other: Side, reference: Side, objective: Objective) -> str | None:
     """What of `other` is worse than the reference beyond the interval, or None: a median by its paired blocks, a p95 by
-    its pooled interval (one block has too few requests for a p95 of its own)."""
-    for effect in effects(reference, other, margin):
-        if effect.verdict == "worse":
+    its pooled interval (one block has too few requests for a p95 of its own).
+
+    An SLO says which waits may be traded and how far, so with one nothing else is guarded; and whoever asks for the
+    shortest wait has not asked for the rate.
+    """
+    if objective.slo:
+        return None
+    for effect in effects(reference, other, objective.effect_margin):
+        if effect.verdict == "worse" and not (objective.goal == "latency" and effect.metric == RATE):
             return effect.metric
     for name in P95:
         ours, theirs = (side.summary["metrics"][name]["ci95"].get("p95") for side in (other, reference))

@@ -5,6 +5,7 @@ the story: look at the untouched model, say the plan, drop what changed the beha
 choice, and only then decide on fresh blocks.
 """
 
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -12,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from paretoken.core.candidate import Candidate, Model
-from paretoken.core.objective import Load, Objective
+from paretoken.core.objective import Load
 from paretoken.core.trial import Trial
+from paretoken.core.verdict import Effect
 from paretoken.errors import CaptureError, EngineError, MissingExtraError, ModelError, ParetokenError, UsageError
 from paretoken.machine.limits import Limits
 from paretoken.metrics.cost import Price
+from paretoken.metrics.slo import held, per_request
 from paretoken.models.dimensions import dimensions
 from paretoken.models.find import resolve
 from paretoken.models.gguf_header import read_header
@@ -24,12 +27,13 @@ from paretoken.records.files import write_json
 from paretoken.study.bench import Bench
 from paretoken.study.choose import GATE_PASSES, Choice, Entrant, finalists_in_order, recommend
 from paretoken.study.file import RESULT_FILE, StudyFile
-from paretoken.study.finals import RATE, Side, effects, run_finals, side_of, worse_than
+from paretoken.study.finals import RATE, Side, effect_in, effects, run_finals, side_of, worse_than
 from paretoken.study.limits import machine_limits
+from paretoken.study.objectives import PURPOSES, asked_for, objective_of, objective_words
 from paretoken.study.plan import Pace, Plan, make_plan
 from paretoken.study.result import document_of
 from paretoken.study.space import BASELINE, Point, Space, space_for
-from paretoken.study.steps import Steps
+from paretoken.study.steps import Block, Steps
 from paretoken.study.studies import open_study
 from paretoken.study.talk import Talk
 from paretoken.study.target import EMBEDDED_MODEL
@@ -80,6 +84,9 @@ def optimize(
     concurrency: int = 8,
     output_tokens: int = 32,
     budget: str = "8m",
+    purpose: str | None = None,
+    slo: str | None = None,
+    goal: str | None = None,
     behaviour_margin_nat: float = 0.01,
     price: Price | None = None,
     resume: str | None = None,
@@ -88,11 +95,13 @@ def optimize(
     home: Path = Path(".paretoken"),
     talk: Talk | None = None,
 ) -> Study:
-    """Find the configuration with the highest output rate, which is the lowest cost, whose answers stay the same.
+    """Find the configuration that serves the objective best and whose answers stay the same.
 
-    The load is a closed loop of `concurrency` streams with answers of `output_tokens` tokens. `resume` is a study's ID,
-    or "" for the newest: it goes on where it stopped, with the parameters it was started with. Raises ModelError,
-    EngineError, UsageError, MissingExtraError; a candidate that crashes is a trial's state, not an error.
+    `purpose` is a named objective (study/objectives.py), `slo` limits such as "p95 ttft < 2s, p95 tpot < 100ms", `goal`
+    what to improve inside them: cost (the default), throughput, latency or goodput. The load is a closed loop of
+    `concurrency` streams with answers of `output_tokens` tokens. `resume` is a study's ID, or "" for the newest: it
+    goes on where it stopped, with the parameters it was started with. Raises ModelError, EngineError, UsageError,
+    MissingExtraError; a candidate that crashes is a trial's state, not an error.
     """
     bench = Bench.at(home, engine, talk)
     if bench.engine.missing() is not None:
@@ -103,6 +112,7 @@ def optimize(
         "output_tokens": output_tokens,
         "budget_s": parse_duration_s(budget),
         "behaviour_margin_nat": behaviour_margin_nat,
+        **asked_for(purpose, slo, goal),
         "engine": engine,
         "seed": seed,
         "price": None if price is None else price.as_json(),
@@ -125,7 +135,8 @@ def _steps_from(bench: Bench, file: StudyFile, given: dict[str, Any]) -> Steps:
     """A study goes on with the parameters that it was begun with."""
     if given["engine"] != bench.engine.name:
         raise UsageError(f"study {file.id} was begun with the engine '{given['engine']}'; use that one")
-    objective = Objective(Load(concurrency=given["concurrency"]), given["output_tokens"], given["behaviour_margin_nat"])
+    load = Load(concurrency=given["concurrency"])
+    objective = objective_of(given, load, given["output_tokens"], given["behaviour_margin_nat"])
     price = None if given["price"] is None else _price_from(given["price"])
     return Steps(bench, file, objective, given["seed"], price)
 
@@ -152,6 +163,7 @@ def _search(steps: Steps, given: dict[str, Any]) -> State:
         new_models=len(space.number_types()),
         candidates=len(space.most_slots()) + 1,
         pace=pace,
+        slo=steps.objective.slo,
     )
     _say_plan(steps, plan)
     state = State(space, plan, limits)
@@ -213,6 +225,9 @@ def _first_look(steps: Steps, space: Space) -> Pace:
 
 def _say_plan(steps: Steps, plan: Plan) -> None:
     talk = steps.bench.talk
+    talk.line(f"Objective: {objective_words(steps.objective)}")
+    if steps.objective.name is not None:
+        talk.line(f"  {PURPOSES[steps.objective.name].why}")
     talk.line(f"Plan for study {steps.file.id} (about {show_duration(plan.total_s)}):")
     for step in plan.steps:
         talk.line(f"  {step.seconds / 60:4.1f} min  {step.name}")
@@ -252,7 +267,7 @@ def _screen_speed(steps: Steps, state: State) -> None:
     for point in space.most_slots():
         if point.number_type is None or point.number_type in state.models:
             _screen_one(steps, state, point)
-    able = finalists_in_order(state.trials, [])
+    able = finalists_in_order(state.trials, [], steps.objective)
     if able:
         fastest = next(p for p in space.most_slots() if space.label(p) == able[0].candidate.label)
         for point in space.fewer_slots(fastest.number_type):
@@ -300,7 +315,7 @@ def _verify_finalist(steps: Steps, state: State) -> None:
     talk, space = steps.bench.talk, state.space
     hand = space.candidate(space.hand)
     _check_slots(steps, state, hand)
-    for trial in finalists_in_order(state.trials, [space.label(BASELINE), hand.label]):
+    for trial in finalists_in_order(state.trials, [space.label(BASELINE), hand.label], steps.objective):
         candidate = trial.candidate
         behaviour = None
         if candidate.model.fingerprint != space.model.fingerprint:
@@ -348,8 +363,13 @@ def _finals(steps: Steps, state: State) -> None:
             _drop_finalist(state, candidate, found.broken[candidate.label])
         elif whole >= FEWEST_BLOCKS:
             blocks = found.by_label[candidate.label][:whole]
-            side = side_of(candidate, blocks, steps.objective.load, steps.price, steps.seed)
+            side = _side(steps, candidate, blocks)
             state.sides[candidate.label] = side
+
+
+def _side(steps: Steps, candidate: Candidate, blocks: Sequence[Block]) -> Side:
+    objective = steps.objective
+    return side_of(candidate, blocks, objective.load, steps.price, steps.seed, per_request(objective.slo))
 
 
 def _drop_finalist(state: State, candidate: Candidate, reason: str) -> None:
@@ -369,19 +389,25 @@ def _choice(steps: Steps, state: State) -> Choice:
     finalist_side = None if state.finalist is None else state.sides.get(state.finalist.label)
     hand = None if hand_side is None else _entrant(steps, state, hand_side, baseline, None)
     finalist = None if finalist_side is None else _entrant(steps, state, finalist_side, baseline, hand_side)
-    return recommend(space.label(BASELINE), hand, finalist)
+    return recommend(_entrant(steps, state, baseline, baseline, None), hand, finalist)
 
 
 def _entrant(steps: Steps, state: State, side: Side, baseline: Side, hand: Side | None) -> Entrant:
-    margin, label = steps.objective.effect_margin, side.candidate.label
+    objective, label = steps.objective, side.candidate.label
+
+    def against(other: Side | None) -> Effect | None:
+        found = [] if other is None or other is side else effects(other, side, objective.effect_margin)
+        return effect_in(found, objective.deciding_metric)
+
     is_finalist = side.candidate == state.finalist
     behaviour = state.behaviour if is_finalist and state.behaviour is not None else {"verdict": "equivalent"}
     return Entrant(
         label,
-        vs_baseline=effects(baseline, side, margin)[0],
-        vs_hand=None if hand is None else effects(hand, side, margin)[0],
+        vs_baseline=against(baseline),
+        vs_hand=against(hand),
         behaviour=behaviour["verdict"],
         intact=state.intact.get(label, {"verdict": "intact"})["verdict"],
         failed_share=side.failed_share,
-        worse_than_hand=None if hand is None else worse_than(side, hand, margin),
+        worse_than_hand=None if hand is None else worse_than(side, hand, objective),
+        slo=held(objective.slo, side.summary["metrics"]),
     )

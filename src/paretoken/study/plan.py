@@ -5,9 +5,13 @@ The number of requests in the finals is never cut below what a two-sided p95 int
 short is the number of behaviour positions, and that is said.
 """
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from paretoken.core.objective import Limit
+from paretoken.metrics.quantiles import needed_for_upper_end
 from paretoken.units import show_duration
 from paretoken.verification.answers import ANSWER_TOKENS, PROMPTS
 
@@ -73,9 +77,16 @@ class Plan:
         }
 
 
-def block_requests(streams: int) -> int:
-    """Requests in one block: whole waves of all streams, at least two, and enough for p95 over all blocks."""
-    needed = -(-MIN_FINAL_REQUESTS // FINAL_BLOCKS)
+def final_requests(slo: Sequence[Limit] = ()) -> int:
+    """Requests that the finals need a side: for p95 always, for p99 where the SLO has one."""
+    quantiles = [0.95] + [int(limit.stat[1:]) / 100 for limit in slo if limit.stat != "mean"]
+    return max(math.ceil(MIN_FINAL_REQUESTS / 72 * needed_for_upper_end(q)) for q in quantiles)
+
+
+def block_requests(streams: int, slo: Sequence[Limit] = ()) -> int:
+    """Requests in one block: whole waves of all streams, at least two, and enough for the SLO's percentiles (p95
+    without one) over all blocks."""
+    needed = -(-final_requests(slo) // FINAL_BLOCKS)
     waves = max(2, -(-needed // streams))
     return waves * streams
 
@@ -91,13 +102,20 @@ def run_seconds(requests: int, streams: int, output_tokens: int, pace: Pace) -> 
 
 
 def make_plan(
-    *, budget_s: float, streams: int, output_tokens: int, new_models: int, candidates: int, pace: Pace
+    *,
+    budget_s: float,
+    streams: int,
+    output_tokens: int,
+    new_models: int,
+    candidates: int,
+    pace: Pace,
+    slo: Sequence[Limit] = (),
 ) -> Plan:
     """The plan for this budget. One stream's hand setting is the baseline, so its finals are two candidates and no
     slots need a look; else they are three, and the slots of two of them are looked at."""
     finalists, slot_checks = (3, 2) if streams > 1 else (2, 0)
     screen_requests = max(8, 2 * streams)
-    per_block = block_requests(streams)
+    per_block = block_requests(streams, slo)
     finals_s = finalists * FINAL_BLOCKS * run_seconds(per_block, streams, output_tokens, pace)
     fixed = [
         Step(f"make {new_models} models of other number types", MAKE_S * new_models),
@@ -127,5 +145,5 @@ def make_plan(
     total_s = sum(step.seconds for step in steps)
     if total_s > budget_s:
         longer = f"it may still take {show_duration(total_s - budget_s)} longer"
-        short = f"{short}; {longer}: the finals never have fewer than {MIN_FINAL_REQUESTS} requests"
+        short = f"{short}; {longer}: the finals never have fewer than {final_requests(slo)} requests"
     return Plan(budget_s, steps, FINAL_BLOCKS, per_block, screen_requests, SCREEN_POSITIONS, positions, short)

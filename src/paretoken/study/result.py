@@ -13,6 +13,7 @@ from paretoken.core.provenance import Provenance
 from paretoken.core.verdict import Effect
 from paretoken.frontier.pareto import Coordinate, Point, frontier
 from paretoken.metrics.definitions import definitions_json
+from paretoken.metrics.slo import held
 from paretoken.models.lineage import lineage_of
 from paretoken.study.choose import Choice
 from paretoken.study.file import REPORT_FILE
@@ -83,7 +84,12 @@ def _finals(steps: Steps, state: "State") -> dict[str, Any]:
     """Every side with its own evidence, so that whoever was not recommended is not lost."""
     blocks = max((len(side.blocks) for side in state.sides.values()), default=0)
     by_label = {
-        label: {**side.as_json(), **_against(steps, state, side), **_kept(state, side)}
+        label: {
+            **side.as_json(),
+            **_against(steps, state, side),
+            **_kept(state, side),
+            "slo": [found.as_json() for found in held(steps.objective.slo, side.summary["metrics"])],
+        }
         for label, side in state.sides.items()
     }
     return {"blocks": blocks, "by_label": by_label}

@@ -19,6 +19,7 @@ from paretoken.core.trial import Trial
 from paretoken.errors import EngineError, ModelError, UsageError
 from paretoken.frontier.pareto import MOST_FAILED_SHARE
 from paretoken.metrics.cost import Price
+from paretoken.metrics.slo import per_request
 from paretoken.metrics.summary import summarise
 from paretoken.study.bench import Bench
 from paretoken.study.file import StudyFile
@@ -155,7 +156,13 @@ class Steps:
                 }
             if done.interrupted:
                 raise KeyboardInterrupt
-            summary = summarise(done.records, load=self.objective.load, price=self.price, seed=self.seed).as_json()
+            summary = summarise(
+                done.records,
+                load=self.objective.load,
+                slo=per_request(self.objective.slo),
+                price=self.price,
+                seed=self.seed,
+            ).as_json()
             failed = done.failed_share > MOST_FAILED_SHARE
             return {
                 "state": "infeasible" if failed else "complete",
