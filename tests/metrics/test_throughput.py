@@ -115,6 +115,15 @@ def test_failed_and_warm_up_tokens_do_not_count_but_those_cut_off_by_the_end_do(
     assert uncounted == 1
 
 
+def test_what_the_end_cut_off_counts_by_its_chunks() -> None:
+    """The server counts at an answer's end; whole answers say how many tokens a chunk of theirs had."""
+    cut = record(1, outcome="cancelled", reply={"chunk_at": (1.0, 2.0, 3.0)})
+    whole = record(0, reply={"chunk_at": (1.0, 2.0), "output_tokens": 4})
+    totals, uncounted = tokens_in_blocks([whole, cut], np.array([0.0, 5.0]))
+    assert totals.tolist() == [4 + 3 * 2]
+    assert uncounted == 0
+
+
 def test_the_rate_of_a_steady_loop_is_its_true_rate() -> None:
     """Four slots, 1 s and 11 tokens a request: 44 tok/s, whatever the run's ends look like."""
     offsets = [0.25, 0.5, 0.75, 1.0]

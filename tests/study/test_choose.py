@@ -94,6 +94,22 @@ def test_failed_trials_are_never_finalists_and_the_fastest_is_first() -> None:
     assert [t.candidate.label for t in finalists_in_order(trials, ["B", "H"], objective())] == ["fast", "slow"]
 
 
+def test_at_one_stream_the_finalist_is_worse_than_the_baseline_in_nothing() -> None:
+    finalist = Entrant("F", vs_baseline=effect("better"), worse_than_hand="tpot_p50_ms")
+    choice = recommend(Entrant("B"), None, finalist)
+    assert choice.label == "B" and "worse than the hand setting in tpot_p50_ms" in choice.why
+
+
+def test_nothing_is_known_beside_a_baseline_that_fails_its_requests() -> None:
+    invalid = finalist_of("better", "invalid")
+    assert recommend(Entrant("B", failed_share=0.5), hand_of("invalid"), invalid).label is None
+
+
+def test_a_failing_hand_setting_is_no_rival() -> None:
+    choice = recommend(Entrant("B"), hand_of("invalid", failed_share=0.5), finalist_of("invalid", "better"))
+    assert choice.label == "F" and "the hand setting failed" in choice.why
+
+
 def wait(ttft_ms: float, e2e_ms: float = 1.0) -> dict[str, Any]:
     return {"ttft_from_due_ms": {"p50": ttft_ms / 2, "p95": ttft_ms}, "e2e_ms": {"p50": e2e_ms}}
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from paretoken.verification.blocks import block_mean
+from paretoken.verification.blocks import block_mean, block_share
 
 
 def test_the_mean_is_over_positions_not_over_documents() -> None:
@@ -50,3 +50,12 @@ def test_intervals_hold_the_truth(documents: int, least: float) -> None:
 def test_a_ratio_too_large_for_a_float_stays_a_number() -> None:
     found = block_mean(np.array([900.0, 950.0, 1000.0]), np.arange(3)).exp()
     assert np.isfinite([found.value, found.se or 0.0, found.low or 0.0, found.high or 0.0]).all()
+
+
+def test_a_share_of_all_is_not_certain() -> None:
+    document = np.repeat(np.arange(4), 64)
+    found = block_share(np.ones(256, dtype=bool), document)
+    assert (found.value, found.high) == (1.0, 1.0)
+    assert found.low == pytest.approx(0.025 ** (1 / 4))
+    none = block_share(np.zeros(256, dtype=bool), document)
+    assert (none.value, none.low) == (0.0, 0.0) and none.high == pytest.approx(1 - 0.025 ** (1 / 4))

@@ -49,6 +49,10 @@ _VALUE: dict[str, Callable[[Record], float | None]] = {
 }
 
 
+def attempted(records: Sequence[Record]) -> list[Record]:
+    return [record for record in measured(records) if record.outcome != "cancelled"]
+
+
 def good(records: Sequence[Record], slo: Slo) -> list[Record]:
     return [record for record in measured(records) if slo.met_by(record)]
 
@@ -76,10 +80,10 @@ def share(blocks: Sequence[Sequence[Record]], counts: Callable[[Record], bool], 
 
 
 def goodput_share(blocks: Sequence[Sequence[Record]], slo: Slo | None, seed: int) -> Scalar:
-    """Good/attempted."""
+    """Good/attempted. What the run's own end cancelled was not attempted to its end, so it is neither."""
     if slo is None:
         return Scalar.unknown("no SLO was stated")
-    return share([measured(block) for block in blocks], slo.met_by, seed)
+    return share([attempted(block) for block in blocks], slo.met_by, seed)
 
 
 def goodput_req_s(share: Scalar, attempted: int, duration_s: float) -> Scalar:

@@ -17,7 +17,7 @@ from paretoken.core.record import OUTCOMES, Record
 from paretoken.metrics.bootstrap import mean_interval, too_few
 from paretoken.metrics.cost import Price, cost_of
 from paretoken.metrics.figures import Distribution, Scalar
-from paretoken.metrics.goodput import Slo, good, goodput_req_s, goodput_share, share
+from paretoken.metrics.goodput import Slo, attempted, good, goodput_req_s, goodput_share, share
 from paretoken.metrics.latency import answered, distributions, measured, run_length_s
 from paretoken.metrics.quantiles import Floats
 from paretoken.metrics.student import t_quantile
@@ -128,13 +128,13 @@ def _summary(
     spans = distributions(blocks, error_bound_s=terms.error_bound_s, seed=terms.seed)
     goods = goodput_share(blocks, terms.slo, terms.seed)
     length = sum(run_length_s(measured(block)) for block in blocks) if duration_s is None else duration_s
-    attempted = [[record for record in measured(block) if record.outcome != "cancelled"] for block in blocks]
+    tried = [attempted(block) for block in blocks]
     scalars = {name: found for name, found in rates.items() if name not in ("input_tok_s", "good_tok_s")}
     scalars |= {
         "tok_s_per_user": _per_user(spans["tpot"]),
         "goodput_share": goods,
-        "goodput_req_s": goodput_req_s(goods, len(measured(everything)), length),
-        "error_rate": share(attempted, lambda record: record.outcome != "ok", terms.seed),
+        "goodput_req_s": goodput_req_s(goods, sum(map(len, tried)), length),
+        "error_rate": share(tried, lambda record: record.outcome != "ok", terms.seed),
         "output_tokens": _mean(everything, lambda r: r.reply.output_tokens, "usage", terms.seed),
         "input_tokens": _mean(everything, lambda r: r.reply.prompt_tokens, "a prompt token count", terms.seed),
     }

@@ -136,19 +136,31 @@ def arrivals_of(record: Record) -> tuple[tuple[float, ...], Floats] | None:
 def tokens_in_blocks(records: Sequence[Record], edges: Floats) -> tuple[Floats, int]:
     """Output tokens that arrived in each of the blocks of time between `edges`, and how many answers had no count.
 
-    Only what became part of an answer, or was cut off by the run's own end, counts; a failed request's tokens do not.
+    Only what became part of an answer, or was cut off by the run's own end, counts; a failed request's tokens do not. A
+    server counts at an answer's end, so the tokens of one that was cut off are taken to be as many a chunk as those of
+    whole answers.
     """
     totals = np.zeros(len(edges) - 1)
     uncounted = 0
+    a_chunk = _tokens_a_chunk(records)
     for record in measured(records):
         if record.outcome not in ("ok", "cancelled"):
             continue
         found = arrivals_of(record)
+        if found is None and record.outcome == "cancelled" and a_chunk is not None:
+            found = record.reply.chunk_at, np.full(len(record.reply.chunk_at), a_chunk)
         if found is None:
             uncounted += bool(record.reply.chunk_at)
             continue
         totals += np.histogram(found[0], bins=edges, weights=found[1])[0]
     return totals, uncounted
+
+
+def _tokens_a_chunk(records: Sequence[Record]) -> float | None:
+    """Over all whole answers; None where none was counted."""
+    counted = [r.reply for r in answered(records) if r.reply.output_tokens is not None and r.reply.chunk_at]
+    chunks = sum(len(reply.chunk_at) for reply in counted)
+    return sum(reply.output_tokens or 0 for reply in counted) / chunks if chunks else None
 
 
 def input_tokens_in_blocks(records: Sequence[Record], edges: Floats) -> tuple[Floats, int]:

@@ -179,7 +179,8 @@ def _limit_words(item: Mapping[str, Any]) -> str:
     value, limit = number(item.get("value_ms")), number(item.get("limit_ms"))
     verdict = {"met": "met", "missed": "missed"}.get(str(item.get("verdict")), "not settled")
     shown = "unknown" if value is None else show_ms(value)
-    return f"{plain(item.get('stat'))} {plain(item.get('metric'))} {shown} of {show_duration((limit or 0.0) / MS_PER_S)}, {verdict}"
+    of = show_duration((limit or 0.0) / MS_PER_S)
+    return f"{plain(item.get('stat'))} {plain(item.get('metric'))} {shown} of {of}, {verdict}"
 
 
 def context_words(reading: Reading) -> str | None:

@@ -52,8 +52,8 @@ class Choice:
 @dataclass(frozen=True, slots=True)
 class Entrant:
     """What the finals and the verification say of one candidate. Effects are of the metric that the objective
-    improves. `worse_than_hand` is what of it is worse than the hand setting beyond the interval; `slo` what became of
-    each limit."""
+    improves; the hand setting has no `vs_hand`. `worse_than_hand` is what of it is worse than the hand setting (the
+    baseline where that is the hand setting) beyond the interval; `slo` what became of each limit."""
 
     label: str
     vs_baseline: Effect | None = None
@@ -69,6 +69,11 @@ class Entrant:
         return all(held.verdict == "met" for held in self.slo)
 
     @property
+    def stands(self) -> bool:
+        """Whether it has to be beaten: who misses the SLO, or fails its requests, is no rival."""
+        return self.meets and self.failed_share <= MOST_FAILED_SHARE
+
+    @property
     def binding(self) -> Held | None:
         """The limit that stands most in the way, or None when all are met."""
         return max((held for held in self.slo if held.verdict != "met"), key=lambda held: held.overrun, default=None)
@@ -82,10 +87,13 @@ def recommend(baseline: Entrant, hand: Entrant | None, finalist: Entrant | None)
     beats the baseline, is intact and meets the SLO; else the baseline, if it meets it. Who does not meet the SLO need
     not be beaten.
     """
-    effects = [entrant.vs_baseline for entrant in (hand, finalist) if entrant is not None]
-    judged = [effect for effect in effects if effect is not None]
-    hand_unknown = hand is not None and (hand.vs_baseline is None or hand.vs_baseline.verdict == "invalid")
-    if (effects and all(effect.verdict == "invalid" for effect in judged)) or hand_unknown:
+    # Whoever fails its own requests has no valid effect, and is left out for that below.
+    entrants = [side for side in (hand, finalist) if side is not None and side.failed_share <= MOST_FAILED_SHARE]
+    invalid = [side.vs_baseline is None or side.vs_baseline.verdict == "invalid" for side in entrants]
+    hand_unknown = bool(entrants) and entrants[0] is hand and invalid[0]
+    if baseline.failed_share > MOST_FAILED_SHARE:
+        return Choice(None, f"{baseline.failed_share:.0%} of the requests to the baseline failed, so nothing is known")
+    if (invalid and all(invalid)) or hand_unknown:
         return Choice(None, "the finals were not valid; see the doubts")
     why_not = ""
     if finalist is not None:
@@ -105,11 +113,14 @@ def recommend(baseline: Entrant, hand: Entrant | None, finalist: Entrant | None)
 def _wins_over(winner: Entrant, hand: Entrant | None, baseline: Entrant) -> str:
     """In words whom it beats; a rival that misses the SLO is named as such."""
     rivals = [(name, rival) for name, rival in (("the hand setting", hand), ("the baseline", baseline)) if rival]
-    beaten = [name for name, rival in rivals if rival.meets]
+    beaten = [name for name, rival in rivals if rival.stands]
     missing = [name for name, rival in rivals if not rival.meets]
+    failing = [name for name, rival in rivals if rival.meets and not rival.stands]
     parts = [f"beats {' and '.join(beaten)} beyond the interval"] if beaten else []
     if missing:
         parts.append(f"meets the SLO, which {' and '.join(missing)} {'do' if len(missing) > 1 else 'does'} not")
+    if failing:
+        parts.append(f"answers, where {' and '.join(failing)} failed")
     return ", and ".join(parts)
 
 
@@ -144,11 +155,11 @@ def _blocker(entrant: Entrant, *, hand: Entrant | None, baseline: Entrant) -> st
     if binding is not None:
         how = "misses" if binding.verdict == "missed" else "was not shown to meet"
         return f"{label} {how} the SLO ({binding.words()})"
-    if hand is not None and hand.meets and not _beats(entrant.vs_hand):
+    if hand is not None and hand.stands and not _beats(entrant.vs_hand):
         return f"{label} is {_word(entrant.vs_hand)} against the hand setting"
-    if baseline.meets and not _beats(entrant.vs_baseline):
+    if baseline.stands and not _beats(entrant.vs_baseline):
         return f"{label} is {_word(entrant.vs_baseline)} against the baseline"
-    if hand is not None and hand.meets and entrant.worse_than_hand is not None:
+    if entrant.worse_than_hand is not None and (baseline if hand is None else hand).stands:
         return f"{label} is worse than the hand setting in {entrant.worse_than_hand}"
     return None
 

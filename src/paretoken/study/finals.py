@@ -4,7 +4,7 @@ Only these are reported (decision rule 5). Enters blocks already run; leaves poo
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from paretoken.core.candidate import Candidate
@@ -13,6 +13,7 @@ from paretoken.core.objective import Load, Objective
 from paretoken.core.record import Record
 from paretoken.core.verdict import Effect
 from paretoken.errors import EngineError, ModelError, UsageError
+from paretoken.frontier.pareto import MOST_FAILED_SHARE
 from paretoken.metrics.cost import Price
 from paretoken.metrics.goodput import Slo
 from paretoken.metrics.latency import answered
@@ -20,7 +21,7 @@ from paretoken.metrics.quantiles import needed_for_upper_end
 from paretoken.metrics.summary import pooled, summarise
 from paretoken.study.steps import Block, Steps
 from paretoken.units import ms
-from paretoken.verification.effect import abba, judge
+from paretoken.verification.effect import abba, judge_all
 from paretoken.verification.validity import drift, lengths_differ
 
 RATE = "output_tok_s"
@@ -93,9 +94,14 @@ def run_finals(steps: Steps, candidates: Sequence[Candidate], *, blocks: int, re
     named = {candidate.label: candidate for candidate in candidates}
     finals = Finals({label: [] for label in named})
     order = abba(blocks, list(named))
+    for candidate in candidates:
+        # Broken in an earlier session: out for good, or every resume would run the others' blocks anew.
+        if (reason := steps.broken(candidate, requests)) is not None:
+            finals.broken[candidate.label] = reason
     try:
         for block in range(blocks):
-            again = not all(steps.has_block(candidate, requests, block) for candidate in candidates)
+            still_in = [candidate for candidate in candidates if candidate.label not in finals.broken]
+            again = not all(steps.has_block(candidate, requests, block) for candidate in still_in)
             for label in order[block * len(named) : (block + 1) * len(named)]:
                 if label in finals.broken:
                     continue
@@ -103,7 +109,7 @@ def run_finals(steps: Steps, candidates: Sequence[Candidate], *, blocks: int, re
                 try:
                     finals.by_label[label].append(steps.block(named[label], requests, block, again=again))
                 except (EngineError, ModelError, UsageError) as error:
-                    finals.broken[label] = str(error).splitlines()[0]
+                    finals.broken[label] = steps.break_off(named[label], requests, str(error).splitlines()[0])
                     steps.bench.talk.line(f"  {label} is out: {finals.broken[label]}")
     except KeyboardInterrupt:
         finals.interrupted = True
@@ -136,20 +142,48 @@ def side_of(
 
 
 def effects(baseline: Side, other: Side, margin: float) -> list[Effect]:
-    """One Effect a judged metric; a fatal doubt of either side forbids a verdict."""
-    doubts = (*doubts_of_side(baseline), *doubts_of_side(other), *_unequal(baseline, other))
-    return [
-        judge(
-            name,
-            baseline.values[name],
-            other.values[name],
-            lower_is_better=lower,
-            margin=margin,
-            doubts=doubts,
-        )
-        for name, lower in (*JUDGED, (GOODPUT, False))
-        if name in baseline.values and name in other.values
-    ]
+    """One Effect a judged metric, of two sides alone."""
+    return effects_against({"reference": baseline, "other": other}, "reference", margin)["other"]
+
+
+def effects_against(
+    sides: Mapping[str, Side], reference: str, margin: float, *, baseline: str | None = None
+) -> dict[str, list[Effect]]:
+    """Label → one Effect a judged metric, of every side against the reference; several by Holm (decision rule 5). The
+    side called `baseline` is never judged, as nobody chooses it for its speed.
+
+    A fatal doubt of either of the two sides forbids a verdict, and so does a share of failures that leaves only the
+    survivors to compare: a failed request brings no tokens, so whoever fails looks slow.
+    """
+    if reference not in sides:
+        return {}
+    against = sides[reference]
+    others = {label: side for label, side in sides.items() if label not in (reference, baseline)}
+    found: dict[str, list[Effect]] = {label: [] for label in others}
+    doubts = {
+        label: (*doubts_of_side(against), *doubts_of_side(side), *_unequal(against, side))
+        for label, side in others.items()
+    }
+    for name, lower in (*JUDGED, (GOODPUT, False)):
+        judged = {label: side.values[name] for label, side in others.items() if name in side.values}
+        if name not in against.values:
+            continue
+        each = judge_all(name, against.values[name], judged, lower_is_better=lower, margin=margin)
+        for label, effect in each.items():
+            found[label].append(_believed(replace(effect, doubts=doubts[label]), against, others[label]))
+    return found
+
+
+def _believed(effect: Effect, against: Side, other: Side) -> Effect:
+    """The effect, or why nobody should believe it."""
+    fatal = next((doubt for doubt in effect.doubts if doubt.fatal), None)
+    if fatal is not None:
+        return replace(effect, verdict="invalid", reason=f"{fatal.kind.why}: {fatal.seen}", blocks_to_settle=None)
+    failing = next((side for side in (against, other) if side.failed_share > MOST_FAILED_SHARE), None)
+    if failing is not None:
+        why = f"{failing.failed_share:.0%} of the requests to {failing.candidate.label} failed"
+        return replace(effect, verdict="invalid", reason=why, blocks_to_settle=None)
+    return effect
 
 
 def effect_in(found: Sequence[Effect], metric: str) -> Effect | None:
@@ -175,6 +209,11 @@ def worse_than(other: Side, reference: Side, objective: Objective) -> str | None
     return None
 
 
+def _has_upper_end(side: Side, name: str) -> bool:
+    ends = side.summary["metrics"][name]["ci95"].get("p95")
+    return ends is not None and ends[1] is not None
+
+
 def _unequal(a: Side, b: Side) -> tuple[Doubt, ...]:
     means = [side.summary["metrics"]["output_tokens"]["value"] for side in (a, b)]
     found = lengths_differ(*means)
@@ -192,6 +231,10 @@ def doubts_of_side(side: Side) -> tuple[Doubt, ...]:
     n, needed = len(answered(side.records)), needed_for_upper_end(0.95)
     if n < needed:
         found.append(Doubt("too_few_requests", f"{side.candidate.label}: n={n}, p95's upper end needs {needed}"))
+    elif open_ended := [name for name in P95 if not _has_upper_end(side, name)]:
+        # Turns of one session go together, so they count for less than their number.
+        lacking = f"the p95 of {' and '.join(open_ended)} has no upper end at n={n}"
+        found.append(Doubt("too_few_requests", f"{side.candidate.label}: {lacking}"))
     rates = [value for value in side.values[RATE] if value]
     drifted = drift(rates) if len(rates) == len(side.blocks) else None
     if drifted is not None:

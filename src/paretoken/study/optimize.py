@@ -27,7 +27,7 @@ from paretoken.records.files import write_json
 from paretoken.study.bench import Bench
 from paretoken.study.choose import GATE_PASSES, Choice, Entrant, finalists_in_order, recommend
 from paretoken.study.file import RESULT_FILE, StudyFile
-from paretoken.study.finals import RATE, Side, effect_in, effects, run_finals, side_of, worse_than
+from paretoken.study.finals import RATE, Side, effect_in, effects_against, run_finals, side_of, worse_than
 from paretoken.study.limits import machine_limits
 from paretoken.study.objectives import PURPOSES, asked_for, objective_of, objective_words
 from paretoken.study.plan import Pace, Plan, make_plan
@@ -125,6 +125,8 @@ def optimize(
             steps = _steps_from(bench, file, given)
             state = _search(steps, given)
         except KeyError as error:
+            if resume is None:
+                raise  # nothing stored was read, so nothing stored is damaged
             raise CaptureError(f"study {file.id} is damaged: it lacks {error}; begin a new one") from error
         document = document_of(steps, state, _choice(steps, state), given["started_at"])
         write_json(file.folder / RESULT_FILE, document)
@@ -386,28 +388,33 @@ def _choice(steps: Steps, state: State) -> Choice:
         why = "the study was interrupted before its finals" if state.interrupted else "the baseline broke in the finals"
         return Choice(None, why)
     hand_side = None if space.hand == BASELINE else state.sides.get(space.label(space.hand))
+    # At one stream the expert sets nothing by hand: then the baseline is what nothing may be worse than.
+    by_hand = baseline if space.hand == BASELINE else hand_side
     finalist_side = None if state.finalist is None else state.sides.get(state.finalist.label)
-    hand = None if hand_side is None else _entrant(steps, state, hand_side, baseline, None)
-    finalist = None if finalist_side is None else _entrant(steps, state, finalist_side, baseline, hand_side)
-    return recommend(_entrant(steps, state, baseline, baseline, None), hand, finalist)
+    hand = None if hand_side is None else _entrant(steps, state, hand_side, None)
+    finalist = None if finalist_side is None else _entrant(steps, state, finalist_side, by_hand)
+    return recommend(_entrant(steps, state, baseline, None), hand, finalist)
 
 
-def _entrant(steps: Steps, state: State, side: Side, baseline: Side, hand: Side | None) -> Entrant:
-    objective, label = steps.objective, side.candidate.label
+def _entrant(steps: Steps, state: State, side: Side, by_hand: Side | None) -> Entrant:
+    """`by_hand`: what an expert would have set, for the finalist only."""
+    objective, space, label = steps.objective, state.space, side.candidate.label
 
-    def against(other: Side | None) -> Effect | None:
-        found = [] if other is None or other is side else effects(other, side, objective.effect_margin)
-        return effect_in(found, objective.deciding_metric)
+    def against(point: Point) -> Effect | None:
+        found = effects_against(
+            state.sides, space.label(point), objective.effect_margin, baseline=space.label(BASELINE)
+        )
+        return effect_in(found.get(label, []), objective.deciding_metric)
 
     is_finalist = side.candidate == state.finalist
     behaviour = state.behaviour if is_finalist and state.behaviour is not None else {"verdict": "equivalent"}
     return Entrant(
         label,
-        vs_baseline=against(baseline),
-        vs_hand=against(hand),
+        vs_baseline=against(BASELINE),
+        vs_hand=None if space.hand == BASELINE else against(space.hand),
         behaviour=behaviour["verdict"],
         intact=state.intact.get(label, {"verdict": "intact"})["verdict"],
         failed_share=side.failed_share,
-        worse_than_hand=None if hand is None else worse_than(side, hand, objective),
+        worse_than_hand=None if by_hand is None else worse_than(side, by_hand, objective),
         slo=held(objective.slo, side.summary["metrics"]),
     )

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 from paretoken.core.candidate import Candidate
 from paretoken.core.doubt import Doubt
 from paretoken.core.provenance import Provenance
-from paretoken.core.verdict import Effect
 from paretoken.frontier.pareto import Coordinate, Point, frontier
 from paretoken.metrics.definitions import definitions_json
 from paretoken.metrics.slo import held
 from paretoken.models.lineage import lineage_of
-from paretoken.study.choose import Choice
+from paretoken.study.choose import GATE_PASSES, Choice
 from paretoken.study.file import REPORT_FILE
-from paretoken.study.finals import Side, doubts_of_side, effects
+from paretoken.study.finals import Side, doubts_of_side, effects_against
 from paretoken.study.limits import computed_input_tok_s, utilisation
 from paretoken.study.space import BASELINE
 from paretoken.study.steps import Steps
@@ -99,11 +98,10 @@ def _against(steps: Steps, state: "State", side: Side) -> dict[str, Any]:
     """The effects of a side against the baseline and against the hand setting; none against itself."""
     found: dict[str, Any] = {}
     for name, point in (("vs_baseline", BASELINE), ("vs_hand_setting", state.space.hand)):
-        reference = state.sides.get(state.space.label(point))
-        judged: list[Effect] = []
-        if reference is not None and reference.candidate.label != side.candidate.label:
-            judged = effects(reference, side, steps.objective.effect_margin)
-        found[name] = [effect.as_json() for effect in judged]
+        against = effects_against(
+            state.sides, state.space.label(point), steps.objective.effect_margin, baseline=state.space.label(BASELINE)
+        )
+        found[name] = [effect.as_json() for effect in against.get(side.candidate.label, [])]
     return found
 
 
@@ -126,15 +124,16 @@ def _verdicts(steps: Steps, state: "State", recommended: Side | None) -> dict[st
 
 
 def _candidates(state: "State") -> list[dict[str, Any]]:
-    """One row a candidate: by the finals where it was in them, else by its screening run (`phase` says which). A
-    screening run is too short for a p95 interval, so it can be beaten but beats nobody."""
+    """One row a candidate: by the finals where it was in them, else by its screening run (`phase` says which). Only the
+    finals are reported (decision rule 5), so only they have a frontier; and who changed the answers is not on it."""
     rows: dict[str, dict[str, Any]] = {}
     for trial in state.trials:
         rows[trial.candidate.label] = _row(trial.candidate, "screening", trial.state, trial.metrics)
     for side in state.sides.values():
         row = _row(side.candidate, "finals", "complete", side.summary["metrics"])
         rows[side.candidate.label] = {**row, "failed_share": side.failed_share}
-    points = [_point(row) for row in rows.values()]
+    why_not = {label: _not_kept(state, side) for label, side in state.sides.items()}
+    points = [_point(row, why_not[row["label"]]) for row in rows.values() if row["phase"] == "finals"]
     on = {point.label for point in frontier(points).on} if points else set()
     return [{**row, "on_frontier": row["label"] in on} for row in rows.values()]
 
@@ -159,14 +158,24 @@ def _p95(distribution: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return {"stat": "p95", "value": distribution["p95"], "ci95": distribution["ci95"].get("p95")}
 
 
-def _point(row: Mapping[str, Any]) -> Point:
+def _not_kept(state: "State", side: Side) -> str | None:
+    """Why the answers of a side are not known to be kept, or None."""
+    kept = _kept(state, side)
+    if kept["behaviour"] is not None and kept["behaviour"]["verdict"] not in GATE_PASSES:
+        return f"behaviour {kept['behaviour']['verdict']}"
+    if kept["intact"] is not None and kept["intact"]["verdict"] != "intact":
+        return f"service settings {kept['intact']['verdict']}"
+    return None
+
+
+def _point(row: Mapping[str, Any], why_not: str | None) -> Point:
     cost = next((row[name] for name in COSTS if name in row), None)
     axes = {"cost": _coordinate(cost), **{name: _coordinate(row[name]) for name in WAITS}}
     return Point(
         row["label"],
         axes,
         row.get("failed_share", 0.0),
-        why_not=None if row["state"] == "complete" else str(row["state"]),
+        why_not=why_not,
     )
 
 

@@ -57,6 +57,7 @@ class Run:
     engine_args: Mapping[str, Any]
     load_s: float | None
     interrupted: bool
+    died: str | None = None  # why the load process ended early, if it did
 
     @property
     def failed_share(self) -> float:
@@ -143,6 +144,7 @@ def run_on(bench: Bench, running: Running, workload: Workload, ask: Ask, facts: 
         dict(running.engine_args),
         running.load_s,
         result.interrupted,
+        result.died,
     )
 
 

@@ -6,7 +6,7 @@ An engine that dies in screening is a trial's state, a verification that cannot 
 finals raises, and finals.py puts its candidate out. Ctrl-C goes up as KeyboardInterrupt when the run's files are whole.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,12 +78,9 @@ class Steps:
         margin = self.objective.behaviour_margin_nat
 
         def look() -> dict[str, Any]:
-            try:
-                return screen(base, model, margin_nat=margin).as_json()
-            except (EngineError, ModelError) as error:
-                return _inconclusive(error)
+            return screen(base, model, margin_nat=margin).as_json()
 
-        return self.file.once("behaviour_screen", self._pair_key(base, model), look)
+        return self._looked("behaviour_screen", self._pair_key(base, model), look)
 
     def answers_that_differ(self, base: Model, model: Model) -> list[dict[str, Any]]:
         """Two prompts that a refused model answers otherwise."""
@@ -104,26 +101,26 @@ class Steps:
 
         def look() -> dict[str, Any]:
             say = self.bench.talk.progress
-            try:
-                return verify(base, model, positions=positions, margin_nat=margin, on_progress=say).as_json()
-            except (EngineError, ModelError) as error:
-                return _inconclusive(error)
+            return verify(base, model, positions=positions, margin_nat=margin, on_progress=say).as_json()
 
-        return self.file.once("behaviour", f"{self._pair_key(base, model)}/{positions}", look)
+        return self._looked("behaviour", f"{self._pair_key(base, model)}/{positions}", look)
 
     def verify_slots(self, candidate: Candidate) -> dict[str, Any]:
         """Decision rule 6 on the candidate's own weights: its slots against one."""
         slots = int(candidate.engine_settings.get("slots", 1))
 
         def look() -> dict[str, Any]:
-            try:
-                return check_slots(
-                    candidate.model, slots, SLOT_POSITIONS, on_progress=self.bench.talk.progress
-                ).as_json()
-            except (EngineError, ModelError) as error:
-                return _inconclusive(error)
+            say = self.bench.talk.progress
+            return check_slots(candidate.model, slots, SLOT_POSITIONS, on_progress=say).as_json()
 
-        return self.file.once("intact", f"{self._pair_key(candidate.model, candidate.model)}/{slots}", look)
+        return self._looked("intact", f"{self._pair_key(candidate.model, candidate.model)}/{slots}", look)
+
+    def _looked(self, kind: str, key: str, look: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """A look that failed is inconclusive now and not stored: a resume looks again."""
+        try:
+            return self.file.once(kind, key, look)
+        except (EngineError, ModelError) as error:
+            return _inconclusive(error)
 
     def _pair_key(self, base: Model, model: Model) -> str:
         return digest_of(
@@ -178,6 +175,15 @@ class Steps:
     def has_block(self, candidate: Candidate, requests: int, block: int) -> bool:
         return self.file.done("block", self._block_key(candidate, requests, block)) is not None
 
+    def broken(self, candidate: Candidate, requests: int) -> str | None:
+        """Why this candidate broke in the finals of an earlier session, or None."""
+        known = self.file.done("broken", self._block_key(candidate, requests, 0))
+        return None if known is None else str(known["reason"])
+
+    def break_off(self, candidate: Candidate, requests: int, reason: str) -> str:
+        self.file.append("broken", self._block_key(candidate, requests, 0), {"reason": reason})
+        return reason
+
     def _block_key(self, candidate: Candidate, requests: int, block: int) -> str:
         return f"{self.key(candidate, self.workload(requests, block))}/{block}"
 
@@ -189,10 +195,12 @@ class Steps:
 
         def run() -> dict[str, Any]:
             done = self._whole_run(candidate, workload)
-            disturbed = next((d for d in done.doubts if d.fatal or d.name == "host_contended"), None)
+            disturbed = next((d.seen for d in done.doubts if d.fatal or d.name == "host_contended"), done.died)
             if disturbed is not None:
-                self.bench.talk.line(f"  block {block + 1} of {candidate.label} is repeated: {disturbed.seen}")
+                self.bench.talk.line(f"  block {block + 1} of {candidate.label} is repeated: {disturbed}")
                 done = self._whole_run(candidate, workload)
+            if done.died is not None:
+                raise EngineError(f"its load was cut off twice: {done.died}")
             return {
                 "label": candidate.label,
                 "block": block,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from paretoken.errors import UsageError
-from paretoken.verification.blocks import Mean, block_mean
+from paretoken.verification.blocks import Mean, block_mean, block_share
 from paretoken.verification.positions import Floats, Positions
 
 MARGIN_NAT = 0.01
@@ -115,7 +115,7 @@ def judge(
         kld_max=float(found.kld.max()),
         ppl_ratio=log_ratio.exp(),
         base_perplexity=perplexity(found.base_nll),
-        same_top=block_mean(found.same_top.astype(np.float64), found.document),
+        same_top=block_share(found.same_top, found.document),
         delta_p_rms=float(np.sqrt(np.mean(found.delta_p**2))),
         positions_to_settle=settle,
         slices=_slices(found, kinds or {}),
@@ -177,6 +177,6 @@ def _slices(found: Positions, kinds: Mapping[int, str]) -> dict[str, Any]:
         of_kind = [number for number, name in kinds.items() if name == kind]
         part = found.where(np.isin(found.document, of_kind))
         if len(part):
-            same_top = block_mean(part.same_top.astype(np.float64), part.document)
+            same_top = block_share(part.same_top, part.document)
             slices[kind] = {"positions": len(part), "kld": kld_mean(part).as_json(), "same_top": same_top.as_json()}
     return slices

@@ -6,11 +6,13 @@ t(n−1)/z · √(n/(n−1)), because few documents understate the scatter (cove
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from paretoken.metrics.quantiles import TAIL
 from paretoken.metrics.student import t_quantile
 from paretoken.verification.positions import Floats, Ints
 
@@ -36,13 +38,29 @@ class Mean:
         return Mean(value, value * self.se, _exp(self.low), _exp(self.high))
 
     def as_json(self) -> dict[str, Any]:
-        ends = None if self.low is None or self.high is None else [self.low, self.high]
-        return {"value": self.value, "se": self.se, "ci95": ends}
+        low, high = _finite(self.low), _finite(self.high)
+        ends = None if low is None or high is None else [low, high]
+        # A distance that is not a number has its own verdict; JSON has no word for it.
+        return {"value": _finite(self.value), "se": _finite(self.se), "ci95": ends}
+
+
+def _finite(x: float | None) -> float | None:
+    return x if x is not None and math.isfinite(x) else None
 
 
 def _exp(x: float) -> float:
     """e^x, held below the largest float: a ratio of 10^300 says what infinity would say, and JSON can write it."""
     return math.exp(min(x, 700.0))
+
+
+def block_share(yes: NDArray[np.bool_], document: Ints) -> Mean:
+    """block_mean of a share. Where all or none say yes no resample differs, and the exact bound over documents, which
+    are what is independent, is taken."""
+    found = block_mean(yes.astype(np.float64), document)
+    if found.low is None or found.value not in (0.0, 1.0):
+        return found
+    edge = TAIL ** (1 / len(np.unique(document)))
+    return replace(found, low=0.0, high=1 - edge) if found.value == 0.0 else replace(found, low=edge, high=1.0)
 
 
 def block_mean(values: Floats, document: Ints) -> Mean:
