@@ -86,11 +86,12 @@ def test_a_page_behind_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_loading_is_waited_for_but_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = Answers(503, "application/json", b"loading")
+    answers, said = Answers(503, "application/json", b"loading"), list[str]()
     monkeypatch.setattr("paretoken.engines.readiness.exchange", answers)
     with pytest.raises(EndpointError, match="answers HTTP 503"):
-        attach("http://127.0.0.1:9", model="m", timeout_s=0.2)
+        attach("http://127.0.0.1:9", model="m", timeout_s=0.2, on_wait=said.append)
     assert len(answers.asked) > 1
+    assert len(said) == 1 and "answers HTTP 503" in said[0] and "asking again" in said[0]
 
 
 def test_what_is_no_address() -> None:

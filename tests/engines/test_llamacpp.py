@@ -62,7 +62,7 @@ def test_defaults_are_named_and_threads_follow_the_quota() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"slot": 4}, "'slot' is not a setting of LlamaCppSettings; did you mean 'slots'"),
+        ({"slot": 4}, "'slot' is not a setting of llamacpp; did you mean 'slots'"),
         ({"n_threads": 4}, "did you mean 'threads'"),
         ({"zzz": 4}, "there are: threads"),
         ({"slots": 0}, "slots is 0"),

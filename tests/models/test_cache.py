@@ -117,3 +117,10 @@ def test_what_the_disk_refuses_is_one_sentence(tmp_path: Path) -> None:
         pass
     with pytest.raises(ModelError, match="cannot write"), locked(tmp_path / "absent" / "lock"):
         pass
+
+
+def test_a_cache_that_is_no_folder_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("PARETOKEN_CACHE", str(tmp_path / "file"))
+    with pytest.raises(ModelError, match=r"PARETOKEN_CACHE .* is no folder"):
+        cache_dir()

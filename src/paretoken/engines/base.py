@@ -30,7 +30,8 @@ class Settings:
             if name not in known:
                 near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.4)
                 hint = f"did you mean '{near[0]}'?" if near else f"there are: {', '.join(known)}"
-                raise UsageError(f"'{name}' is not a setting of {cls.__name__}; {hint}")
+                engine = cls.__name__.removesuffix("Settings").lower()
+                raise UsageError(f"'{name}' is not a setting of {engine}; {hint}")
         return cls(**given)
 
     def as_json(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ process of ours, so nothing is stopped, and there is no log.
 import http.client
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
@@ -67,17 +67,26 @@ def attach(
     protocol: str = "openai-chat-sse",
     api_key: str | None = None,
     timeout_s: float = CHECK_S,
+    on_wait: Callable[[str], None] | None = None,
 ) -> Attached:
     """Checks the endpoint by one token; without `model` it asks which one is served. `base_url` stays as given.
-    Raises EndpointError, naming host and port, and UsageError for what is not an address."""
+    `on_wait` hears what is waited for: a busy or loading endpoint is asked again for `timeout_s`. Raises EndpointError,
+    naming host and port, and UsageError for what is not an address."""
     name = model or served_model(url, protocol=protocol, api_key=api_key, timeout_s=timeout_s)
-    answer = _first_answer(url, name, protocol, api_key, timeout_s)
+    answer = _first_answer(url, name, protocol, api_key, timeout_s, on_wait)
     if answer.state != "ready":
         raise EndpointError(f"{url} {answer.seen}; check the address, and that a model server runs there")
     return Attached(url, name, protocol)
 
 
-def _first_answer(url: str, model: str, protocol: str, api_key: str | None, timeout_s: float) -> Answer:
+def _first_answer(
+    url: str,
+    model: str,
+    protocol: str,
+    api_key: str | None,
+    timeout_s: float,
+    on_wait: Callable[[str], None] | None,
+) -> Answer:
     """Busy or loading is waited for; a closed port or something else that answers there is not."""
     speaks = protocol_named(protocol)
     body = speaks.body(_ONE_TOKEN, model, {})
@@ -88,6 +97,9 @@ def _first_answer(url: str, model: str, protocol: str, api_key: str | None, time
         answer = ask_one_token(final_url(url, speaks.default_path), body, left_s, api_key)
         if answer.state != "loading" or time.monotonic() + POLL_S > until:
             return answer
+        if on_wait is not None:
+            on_wait(f"{url} {answer.seen}; asking again for up to {timeout_s:g} s")
+            on_wait = None  # once is enough
         time.sleep(POLL_S)
 
 

@@ -72,6 +72,8 @@ def what_happened(error: Exception) -> str:
     """A clause for a sentence, without a server's control characters."""
     if isinstance(error, TimeoutError):
         return "no whole answer in time"
+    if isinstance(error, NotHttp):
+        return printable(str(error), _SHOWN)
     return printable(f"{type(error).__name__}: {error}", _SHOWN)
 
 

@@ -25,10 +25,13 @@ ANOTHER_PLACE = "set PARETOKEN_CACHE to a folder that you can write to"
 
 
 def cache_dir() -> Path:
-    """$PARETOKEN_CACHE, else the platform's place for caches. Not created here."""
+    """$PARETOKEN_CACHE, else the platform's place for caches. Not created here. Raises ModelError for a file."""
     named = os.environ.get("PARETOKEN_CACHE")
     if named:
-        return Path(named).expanduser().absolute()
+        place = Path(named).expanduser().absolute()
+        if place.exists() and not place.is_dir():
+            raise ModelError(f"PARETOKEN_CACHE is '{shown(place)}', which is no folder; {ANOTHER_PLACE}")
+        return place
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "paretoken"
     base = Path(os.environ.get("XDG_CACHE_HOME") or "")

@@ -44,7 +44,7 @@ def running_target(
     """
     if is_url(target):
         key = os.environ.get(api_key_env) if api_key_env else None
-        with attach(target, model=model, protocol=protocol, api_key=key) as running:
+        with attach(target, model=model, protocol=protocol, api_key=key, on_wait=bench.talk.line) as running:
             yield running
         return
     if model is not None:
