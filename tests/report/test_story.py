@@ -206,7 +206,7 @@ def test_nothing_recommended_says_why_and_what_was_measured() -> None:
 
 def test_a_small_share_of_the_limit_is_shown_as_measured() -> None:
     assert fact(sample(), "Limit").text == (
-        "41 % of the memory bandwidth (15.8 GB/s) is used; no step can take less than 9.20 ms"
+        "41 % of memory bandwidth (15.8 GB/s); no step can take less than 9.20 ms"
     )
 
 

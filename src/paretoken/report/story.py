@@ -281,10 +281,11 @@ def limit_fact(reading: Reading) -> Fact | None:
     bandwidth, bound = scalar(limits, "read_gb_s").value, scalar(limits, "step_bound_ms").value
     if mbu is not None:
         of = f" ({show_number(bandwidth)} GB/s)" if bandwidth else ""
-        clauses.append(f"{show_percent(mbu)} of the memory bandwidth{of} is used")
+        clauses.append(f"{show_percent(mbu)} of memory bandwidth{of}")
     if mfu is not None:
-        prompts = "" if prefill is None else f" to write, {show_percent(prefill)} to read prompts"
-        clauses.append(f"{show_percent(mfu)} of its arithmetic{prompts}")
+        both = "" if prefill is None else f" + {show_percent(prefill)}"
+        which = "" if prefill is None else " (decode + prefill)"
+        clauses.append(f"{show_percent(mfu)}{both} of arithmetic{which}")
     if bound is not None:
         clauses.append(f"no step can take less than {show_ms(bound)}")
     return Fact("Limit", tuple(clauses)) if clauses else None
