@@ -205,9 +205,7 @@ def test_nothing_recommended_says_why_and_what_was_measured() -> None:
 
 
 def test_a_small_share_of_the_limit_is_shown_as_measured() -> None:
-    assert fact(sample(), "Limit").text == (
-        "41 % of memory bandwidth (15.8 GB/s); no step can take less than 9.20 ms"
-    )
+    assert fact(sample(), "Limit").text == ("41 % of memory bandwidth (15.8 GB/s); no step can take less than 9.20 ms")
 
 
 def with_slo(result: dict[str, Any], **verdicts: tuple[str, float]) -> dict[str, Any]:
