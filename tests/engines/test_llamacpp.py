@@ -85,7 +85,7 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     monkeypatch.setattr("paretoken.engines.llamacpp.importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"paretoken\[local\]"):
         LlamaCpp().launch(str(tmp_path / "m.gguf"), LlamaCppSettings())
-    assert "paretoken[local]" in (LlamaCpp().missing() or "")
+    assert "'.[local,report]'" in (LlamaCpp().missing() or "")
     assert LlamaCpp().version() == {"wheel": None, "library_sha256": None}
 
 

@@ -43,7 +43,8 @@ def test_the_document_has_what_other_tools_build_on(tmp_path: Path) -> None:
             tmp_path, "measure", running.base_url, "--concurrency", "2", "--requests", "20", "--output-tokens", "4",
             "--output", str(output), "--json",
         )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    # 3: another program held the core for longer than these answers of a millisecond took, and the run says so.
+    assert done.returncode in (0, 3), done.stderr
     document = json.loads(done.stdout)
     assert document == json.loads(output.read_text())
     for name in ("ttft_ms", "ttft_from_due_ms", "itl_ms", "tpot_ms", "e2e_ms"):

@@ -106,7 +106,7 @@ def test_a_missing_renderer_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(MissingExtraError, match="report"):
         svg_of([], 10, 10)
     monkeypatch.setitem(sys.modules, "altair", None)
-    with pytest.raises(MissingExtraError, match=r"paretoken\[report\]"):
+    with pytest.raises(MissingExtraError, match=r"'report'"):
         frontier(Reading(sample()), "tpot_ms", "each next token")
 
 

@@ -143,7 +143,7 @@ def test_what_got_worse_is_not_left_out_of_the_lede() -> None:
 
 def test_the_hand_setting_is_compared_too() -> None:
     assert fact(sample(), "Against the hand setting").text == (
-        "faster, 1.34× (1.29 to 1.39×); first word 0.81× the wait, each next 0.75×"
+        "faster, 1.34× (1.29 to 1.39×); first word sooner 0.81×, next sooner 0.75×"
     )
 
 

@@ -29,7 +29,7 @@ VERBS = {
     "measure": ("measure", "Measure an endpoint or a model: latency, throughput, utilisation."),
     "trace": ("trace", "Show one request live, token by token, against the 100 ms line."),
     "verify": ("verify", "How far does one model's behaviour lie from another's?"),
-    "quantize": ("quantize", "Make a smaller model of another number type."),
+    "quantize": ("quantize", "Make a model of another number type."),
     "serve": ("serve", "Run the recommended configuration, OpenAI-compatible."),
     "report": ("report", "Show a stored study or run again."),
     "replay": ("replay", "Read a capture or a case file again: what is it measured as?"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from paretoken.errors import CaptureError, UsageError
+from paretoken.errors import UsageError
 
 
 @click.command(epilog="Examples:\n\n  paretoken report\n\n  paretoken report --html")
@@ -22,7 +22,9 @@ def report(obj: dict[str, Any], study: str | None, as_html: bool, as_json: bool)
     home: Path = obj["home"]
     if as_html and as_json:
         raise UsageError("--html and --json are two forms of one report; choose one")
-    name = newest_study(home) if study is None else study
+    from paretoken.study.studies import newest_with_result
+
+    name = newest_with_result(home) if study is None else study
     if not is_ulid(name):
         raise UsageError(f"'{name[:100]}' is not the ID of a study or a run; those are 26 letters and digits")
     if (home / "studies" / name).is_dir():
@@ -31,17 +33,6 @@ def report(obj: dict[str, Any], study: str | None, as_html: bool, as_json: bool)
         raise UsageError(f"{name} is not a study in {home}, and only a study has a page; leave out --html")
     else:
         show_run(home, name, as_json)
-
-
-def newest_study(home: Path) -> str:
-    """The newest study that has a result. ULIDs sort by time."""
-    from paretoken.records.ulid import is_ulid
-    from paretoken.study.file import RESULT_FILE
-
-    found = [path.parent.name for path in home.glob(f"studies/*/{RESULT_FILE}") if is_ulid(path.parent.name)]
-    if not found:
-        raise CaptureError(f"there is no study with a result in {home}; make one: paretoken optimize")
-    return max(found)
 
 
 def show_study(folder: Path, as_html: bool, as_json: bool) -> None:

@@ -33,7 +33,7 @@ def serve(ctx: click.Context, study: str, host: str, port: int, api_key_env: str
     def ready(base_url: str, where: Listen) -> None:
         click.echo(f"Serving on {base_url}/v1 until Ctrl-C.", err=True)
         if command := winner.command(where):
-            click.echo(f"The same by the engine's own server: {shlex.join(shown(command))}", err=True)
+            click.echo(f"The same by the engine's own server: {for_copying(command)}", err=True)
         click.echo(base_url)
 
     try:
@@ -42,7 +42,10 @@ def serve(ctx: click.Context, study: str, host: str, port: int, api_key_env: str
         click.echo("Stopped.", err=True)
 
 
-def shown(command: list[str]) -> list[str]:
-    """The user's home folder as ~: the line is for copying, not for telling who is at home where."""
+def for_copying(command: list[str]) -> str:
+    """A line for a shell. The user's home folder is ~, outside the quotes so that a shell knows it: the line does not
+    tell who is at home where."""
     home = f"{Path.home()}/"
-    return [f"~/{word.removeprefix(home)}" if word.startswith(home) else word for word in command]
+    return " ".join(
+        f"~/{shlex.quote(word.removeprefix(home))}" if word.startswith(home) else shlex.quote(word) for word in command
+    )

@@ -143,7 +143,7 @@ class LlamaCpp:
         }
 
     def missing(self) -> str | None:
-        return None if _library() else "the extra 'local': pip install 'paretoken[local]'"
+        return None if _library() else "the extra 'local': pip install '.[local,report]' in the checkout"
 
     def request_extra(self, settings: Settings) -> dict[str, Any]:
         return {} if _own(settings).prompt_cache else {"cache_prompt": False}

@@ -147,13 +147,13 @@ def recommendation(reading: Reading) -> Fact:
     if reading.recommended is None:
         return Fact("Recommended", ("nothing", *([reason] if reason else [])))
     clauses = [f"{reading.recommended}, at {reading.load}"]
-    if reading.output_tokens:
-        clauses[0] += f", {reading.output_tokens} tokens an answer"
-    if reading.interrupted:
-        clauses.append("interrupted: what was known by then")
     smaller = context_words(reading)
     if smaller is not None:
-        clauses.append(smaller)
+        clauses.append(smaller)  # what was given up stands before what was asked for
+    if reading.interrupted:
+        clauses.append("interrupted: what was known by then")
+    if reading.output_tokens:
+        clauses.append(f"{reading.output_tokens} tokens an answer")
     before, after = reading.bytes_of(reading.baseline), reading.bytes_of(reading.recommended)
     ratio = reading.effect(VS_BASELINE, RATE).ratio.value
     if how == BETTER and before and after and ratio and before != after:
@@ -224,10 +224,10 @@ def against_hand(reading: Reading) -> Fact | None:
     verdict = reading.effect(VS_HAND, RATE)
     span = show_interval(verdict.ratio, show_times) or verdict.reason or "no interval"
     clauses = [f"{speed_word(verdict)}, {show_value(verdict.ratio, show_times)} ({span})"]
-    first, each = (reading.effect(VS_HAND, name).ratio for name in ("ttft_from_due_p50_ms", "tpot_p50_ms"))
-    if first.known and each.known:
-        waits = (show_value(first, show_times), show_value(each, show_times))
-        clauses.append(f"first word {waits[0]} the wait, each next {waits[1]}")
+    first, each = (reading.effect(VS_HAND, name) for name in ("ttft_from_due_p50_ms", "tpot_p50_ms"))
+    if first.ratio.known and each.ratio.known:
+        words = [f"{latency_word(wait)} {show_value(wait.ratio, show_times)}" for wait in (first, each)]
+        clauses.append(f"first word {words[0]}, next {words[1]}")
     return Fact("Against the hand setting", (*clauses, *settle_words(verdict)))
 
 

@@ -16,7 +16,7 @@ from paretoken.models.find import resolve
 from paretoken.models.fingerprint import fingerprint
 from paretoken.models.lineage import all_made
 from paretoken.study.file import StudyFile
-from paretoken.study.studies import stored_result, study_folder
+from paretoken.study.studies import newest_with_result, stored_result, study_folder
 from paretoken.techniques.model.quantize import quantize
 
 
@@ -34,8 +34,8 @@ class Winner:
 
 
 def winner_of(home: Path, study_id: str) -> Winner:
-    """The recommendation of a study; "" is the newest. Raises CaptureError, ModelError, UsageError."""
-    folder = study_folder(home, study_id)
+    """The recommendation of a study; "" is the newest with a result. Raises CaptureError, ModelError, UsageError."""
+    folder = study_folder(home, study_id or newest_with_result(home))
     document = stored_result(folder)
     recommended = document.get("recommended")
     if not isinstance(recommended, dict):

@@ -118,6 +118,8 @@ def optimize(
         "price": None if price is None else price.as_json(),
         "started_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+    if resume is None:
+        resolve(model, say=bench.talk.line)  # a study of a model that is not there would be the newest for nothing
     file = open_study(home, resume)
     with closing(file):
         given = file.once("parameters", "study", lambda: asked)
@@ -385,7 +387,11 @@ def _choice(steps: Steps, state: State) -> Choice:
     space = state.space
     baseline = state.sides.get(space.label(BASELINE))
     if baseline is None:
-        why = "the study was interrupted before its finals" if state.interrupted else "the baseline broke in the finals"
+        why = (
+            "the study was interrupted before its finals had two blocks each; go on with --resume"
+            if state.interrupted
+            else "the baseline broke in the finals"
+        )
         return Choice(None, why)
     hand_side = None if space.hand == BASELINE else state.sides.get(space.label(space.hand))
     # At one stream the expert sets nothing by hand: then the baseline is what nothing may be worse than.

@@ -46,6 +46,14 @@ def study_folder(home: Path, study_id: str) -> Path:
     return home / "studies" / study_id
 
 
+def newest_with_result(home: Path) -> str:
+    """The newest study that has a result; one that was only begun says nothing yet. Raises CaptureError."""
+    found = [path.parent.name for path in home.glob(f"studies/*/{RESULT_FILE}") if is_ulid(path.parent.name)]
+    if not found:
+        raise CaptureError(f"there is no study with a result in {home}; make one: paretoken optimize")
+    return max(found)  # IDs sort by time
+
+
 def stored_result(folder: Path) -> dict[str, Any]:
     """The document of a finished study. Raises CaptureError for one that was never finished."""
     if not (folder / RESULT_FILE).is_file():

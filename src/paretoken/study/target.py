@@ -7,7 +7,7 @@ from typing import Any
 
 from paretoken.engines.base import Running
 from paretoken.engines.endpoint import attach
-from paretoken.errors import UsageError
+from paretoken.errors import MissingExtraError, UsageError
 from paretoken.models.find import resolve
 from paretoken.study.bench import Bench
 
@@ -49,8 +49,8 @@ def running_target(
         return
     if model is not None:
         raise UsageError(f"--model names a model behind a URL; '{target}' is a model itself")
-    if (missing := bench.engine.missing()) is not None:
-        raise UsageError(f"measuring a model here needs {missing}")
+    if bench.engine.missing() is not None:
+        raise MissingExtraError("measuring a model here", "local")
     found = resolve(target, say=bench.talk.line)
     bench.talk.progress(f"starting {found.name}")
     with bench.engine.launch(found.path, bench.settings(dict(settings or {}))) as running:
