@@ -24,7 +24,7 @@ CHILD = [sys.executable, "-P", "-m", "paretoken.verification.logits_child"]
 
 def test_without_the_engine_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"paretoken\[local\]"):
+    with pytest.raises(MissingExtraError, match=r"'local'"):
         read_logits(Plan(NOWHERE))
 
 
