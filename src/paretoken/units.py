@@ -1,5 +1,6 @@
 """Seconds, bytes, tokens, money: parse and print. The only conversions in the project."""
 
+import math
 import re
 from typing import overload
 
@@ -27,7 +28,7 @@ def from_ms(milliseconds: float | None) -> float | None:
     return None if milliseconds is None else round(milliseconds / MS_PER_S, 9)
 
 
-_DURATION = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|min|h)?\s*$")
+_DURATION = re.compile(r"^\s*([0-9]+(?:\.[0-9]+)?)\s*(ms|s|m|min|h)?\s*$")
 _SECONDS_IN = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, None: 1.0}
 
 
@@ -35,8 +36,8 @@ def parse_duration_s(text: str) -> float:
     """'90', '90s', '6m', '1.5h', '250ms' → seconds. Raises UsageError on anything else or on zero."""
     match = _DURATION.match(text)
     seconds = float(match[1]) * _SECONDS_IN[match[2]] if match else 0.0
-    if seconds <= 0:
-        raise UsageError(f"'{text}' is not a duration; write for example 90s, 6m or 1h")
+    if not 0 < seconds < math.inf:
+        raise UsageError(f"'{text[:80]}' is not a duration; write for example 90s, 6m or 1h")
     return seconds
 
 

@@ -25,6 +25,9 @@ def shell(script: str, *, cwd: Path) -> subprocess.CompletedProcess[str]:
         ("p techniques --json >&-", 1, "stdout is closed"),
         ("set -o pipefail; { sleep 0.1; p techniques; } | true", 0, ""),
         ("set -o pipefail; { sleep 0.1; p --help; } | true", 0, ""),
+        (f"p optimize --budget {'9' * 400}h", 2, "is not a duration"),
+        (f"p optimize --slo 'p95 ttft < {'9' * 400}s'", 2, "is not a duration"),
+        ("p optimize --budget ٣m", 2, "is not a duration"),
         ("p replay $'\\xff'", 2, "is not UTF-8"),
         ("p $'a\\eb'", 2, r"a\x1bb"),
         ("p --home $(printf 'n%.0s' {1..300}) report", 1, "File name too long"),
@@ -35,7 +38,7 @@ def test_one_sentence(tmp_path: Path, script: str, status: int, said: str) -> No
     done = shell(script, cwd=tmp_path)
     assert (done.returncode, "Traceback" in done.stderr) == (status, False), done.stderr
     assert said in done.stderr
-    assert said or not done.stderr
+    assert bool(said) == bool(done.stderr)
     assert "\x1b" not in done.stderr
 
 
@@ -50,6 +53,23 @@ def test_an_interrupt_while_importing(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (130, "")
+
+
+def test_a_ctrl_c_that_an_import_wraps_is_a_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = RuntimeError("Error calling __set_name__")
+    error.__cause__ = KeyboardInterrupt()
+    assert ends(monkeypatch, error) == 130
+
+
+def test_sigterm_is_a_ctrl_c_with_its_own_status() -> None:
+    code = (
+        "import os\n"
+        "from paretoken.cli import main as program\n"
+        "program.cli.main = lambda **_: os.kill(os.getpid(), 15)\n"
+        "program.main([])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (143, "paretoken: interrupted\n")
 
 
 def ends(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> int:

@@ -35,7 +35,7 @@ def study(home: Path, smollm2: Model) -> Any:
     """A whole study at two streams: two blocks of six requests instead of six of twelve."""
     patch = pytest.MonkeyPatch()
     patch.setattr(plan_module, "FINAL_BLOCKS", 2)
-    patch.setattr(plan_module, "MIN_FINAL_REQUESTS", 12)
+    patch.setattr(plan_module, "final_requests", lambda _slo=(): 12)
     patch.setattr(plan_module, "FINAL_POSITIONS", 512)
     try:
         return optimize(smollm2.name, concurrency=2, output_tokens=4, home=home)
@@ -82,7 +82,7 @@ def test_resume_runs_nothing_again(study: Any, home: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(LlamaCpp, "launch", refuse)
     monkeypatch.setattr(plan_module, "FINAL_BLOCKS", 2)
-    monkeypatch.setattr(plan_module, "MIN_FINAL_REQUESTS", 12)
+    monkeypatch.setattr(plan_module, "final_requests", lambda _slo=(): 12)
     monkeypatch.setattr(plan_module, "FINAL_POSITIONS", 512)
     again = optimize(resume="", home=home)
     assert again.id == study.id

@@ -23,6 +23,7 @@ TINY = Published(
     member="acme/tiny.gguf",
     file_name="tiny.gguf",
     bytes=len(CONTENT),
+    bytes_per_decode_step=1,
     sha256=hashlib.sha256(CONTENT).hexdigest(),
     licence="Apache-2.0",
     about="a model for tests",

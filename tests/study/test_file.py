@@ -5,6 +5,7 @@ import pytest
 
 from paretoken.errors import CaptureError
 from paretoken.study.file import StudyFile
+from paretoken.study.optimize import optimize
 
 
 def test_a_step_runs_once_and_its_data_survive_a_new_process(tmp_path: Path) -> None:
@@ -15,28 +16,28 @@ def test_a_step_runs_once_and_its_data_survive_a_new_process(tmp_path: Path) -> 
         return {"n": 7}
 
     first = StudyFile(tmp_path / "S")
-    assert first.once("trial", "k", make) == {"n": 7}
-    assert first.once("trial", "k", make) == {"n": 7}
-    assert StudyFile(tmp_path / "S").once("trial", "k", make) == {"n": 7}
+    assert first.once("step", "k", make) == {"n": 7}
+    assert first.once("step", "k", make) == {"n": 7}
+    assert StudyFile(tmp_path / "S").once("step", "k", make) == {"n": 7}
     assert len(calls) == 1
 
 
 def test_a_changed_key_never_hits(tmp_path: Path) -> None:
     file = StudyFile(tmp_path / "S")
-    file.append("trial", "model-a", {"n": 1})
-    assert file.done("trial", "model-b") is None
+    file.append("step", "model-a", {"n": 1})
+    assert file.done("step", "model-b") is None
     assert file.done("block", "model-a") is None
 
 
 def test_a_torn_last_line_is_dropped_and_the_next_step_stands_on_its_own_line(tmp_path: Path) -> None:
     file = StudyFile(tmp_path / "S")
-    file.append("trial", "a", {"n": 1})
+    file.append("step", "a", {"n": 1})
     path = tmp_path / "S" / "study.jsonl"
     with path.open("a") as out:
-        out.write('{"schema": 1, "kind": "tri')
+        out.write('{"schema": 1, "kind": "ste')
     again = StudyFile(tmp_path / "S")
-    assert again.done("trial", "a") == {"n": 1}
-    again.append("trial", "b", {"n": 2})
+    assert again.done("step", "a") == {"n": 1}
+    again.append("step", "b", {"n": 2})
     assert [json.loads(line)["key"] for line in path.read_text().splitlines()] == ["a", "b"]
 
 
@@ -44,8 +45,8 @@ def test_a_file_that_is_torn_in_its_only_line_is_an_empty_study(tmp_path: Path) 
     (tmp_path / "S").mkdir()
     (tmp_path / "S" / "study.jsonl").write_text('{"schema"')
     file = StudyFile(tmp_path / "S")
-    file.append("trial", "a", {})
-    assert StudyFile(tmp_path / "S").done("trial", "a") == {}
+    file.append("step", "a", {})
+    assert StudyFile(tmp_path / "S").done("step", "a") == {}
 
 
 @pytest.mark.parametrize("line", ["nonsense", "[]", '{"schema": 2, "kind": "a", "key": "b", "data": {}}', "[" * 10**5])
@@ -58,26 +59,53 @@ def test_a_line_that_is_no_step_is_named(tmp_path: Path, line: str) -> None:
 
 def test_nan_is_refused_rather_than_written(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="JSON"):
-        StudyFile(tmp_path / "S").append("trial", "a", {"x": float("nan")})
+        StudyFile(tmp_path / "S").append("step", "a", {"x": float("nan")})
 
 
 def test_a_reader_leaves_a_line_alone_that_is_being_written(tmp_path: Path) -> None:
     file = StudyFile(tmp_path / "S")
-    file.append("trial", "a", {"n": 1})
+    file.append("step", "a", {"n": 1})
     path = tmp_path / "S" / "study.jsonl"
     with path.open("a") as out:
-        out.write('{"schema": 1, "kind": "tri')
+        out.write('{"schema": 1, "kind": "ste')
     before = path.read_bytes()
-    assert StudyFile(tmp_path / "S").done("trial", "a") == {"n": 1}
+    assert StudyFile(tmp_path / "S").done("step", "a") == {"n": 1}
     assert path.read_bytes() == before
 
 
 def test_two_processes_do_not_run_one_study(tmp_path: Path) -> None:
-    first = StudyFile(tmp_path / "S")
-    first.lock()
+    first = StudyFile(tmp_path / "S", lock=True)
     with pytest.raises(CaptureError, match="another process"):
-        StudyFile(tmp_path / "S").lock()
+        StudyFile(tmp_path / "S", lock=True)
     first.close()
-    again = StudyFile(tmp_path / "S")
-    again.lock()
-    again.close()
+    StudyFile(tmp_path / "S", lock=True).close()
+
+
+def test_who_locks_reads_only_what_nobody_writes_any_more(tmp_path: Path) -> None:
+    first = StudyFile(tmp_path / "S", lock=True)
+    first.append("step", "1", {})
+    with pytest.raises(CaptureError, match="another process"):
+        StudyFile(tmp_path / "S", lock=True)
+    first.append("step", "2", {})
+    first.close()
+    second = StudyFile(tmp_path / "S", lock=True)
+    second.append("step", "3", {})
+    second.close()
+    assert [StudyFile(tmp_path / "S").done("step", key) for key in "123"] == [{}, {}, {}]
+
+
+def test_a_lock_empties_nothing_that_a_link_points_to(tmp_path: Path) -> None:
+    (tmp_path / "S").mkdir()
+    (tmp_path / "precious").write_text("precious")
+    (tmp_path / "S" / "study.lock").symlink_to(tmp_path / "precious")
+    StudyFile(tmp_path / "S", lock=True).close()
+    assert (tmp_path / "precious").read_text() == "precious"
+
+
+def test_a_study_without_its_parameters_is_not_another_one(tmp_path: Path) -> None:
+    folder = tmp_path / "studies" / "01M8QMEECQTKZ4VFSV3MBV64NH"
+    folder.mkdir(parents=True)
+    (folder / "study.jsonl").write_text("")
+    with pytest.raises(CaptureError, match="lacks its parameters"):
+        optimize(resume=folder.name, engine="scripted", home=tmp_path)
+    assert (folder / "study.jsonl").read_text() == ""

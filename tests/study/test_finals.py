@@ -62,6 +62,23 @@ def test_a_resume_runs_nothing_again_because_somebody_broke(tmp_path: Path) -> N
     assert [block.run_id for block in again.by_label["fine"]] == [block.run_id for block in first.by_label["fine"]]
 
 
+@pytest.mark.parametrize("damage", ["cut", "doubled", "empty", "gone"])
+def test_a_block_whose_records_are_not_whole_is_run_again(tmp_path: Path, damage: str) -> None:
+    entrants = [candidate("a", 0.002), candidate("b", 0.003)]
+    first = run_finals(steps_at(tmp_path), entrants, blocks=1, requests=4)
+    lost = first.by_label["a"][0]
+    path = tmp_path / "runs" / lost.run_id / "records.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    if damage == "gone":
+        path.unlink()
+    else:
+        path.write_text("".join({"cut": lines[:-1], "doubled": lines * 2, "empty": []}[damage]))
+    again = run_finals(steps_at(tmp_path), entrants, blocks=1, requests=4)
+    assert again.by_label["a"][0].run_id != lost.run_id
+    assert len(again.by_label["a"][0].records) == len(lost.records)
+    assert again.by_label["b"][0].run_id != first.by_label["b"][0].run_id, "pairs are neighbours in time"
+
+
 def side(label: str, duration_s: float, *, fails_every: int = 0) -> Side:
     """Six blocks of 16 requests on two streams; every so many of them fail after the same time."""
     blocks = []

@@ -2,12 +2,17 @@
 
 import pytest
 
+from paretoken.cli.optimize import PURPOSE_NAMES
 from paretoken.core.objective import Load
 from paretoken.errors import UsageError
 from paretoken.study.objectives import PURPOSES, asked_for, objective_of, objective_words
 from paretoken.study.plan import block_requests, final_requests
 
 LOAD = Load(concurrency=8)
+
+
+def test_the_command_line_knows_every_purpose() -> None:
+    assert list(PURPOSES) == PURPOSE_NAMES
 
 
 @pytest.mark.parametrize("purpose", sorted(PURPOSES))

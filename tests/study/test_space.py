@@ -1,6 +1,6 @@
 import pytest
 
-from paretoken.study.plan import MIN_FINAL_REQUESTS, Pace, block_requests, make_plan
+from paretoken.study.plan import Pace, block_requests, final_requests, make_plan
 from paretoken.study.space import BASELINE, Point, _worth_trying
 
 
@@ -17,7 +17,7 @@ def test_fewer_slots_than_half_the_streams_are_not_tried() -> None:
 
 @pytest.mark.parametrize("streams", [1, 2, 4, 8, 16, 64])
 def test_the_finals_never_have_fewer_requests_than_p95_needs(streams: int) -> None:
-    assert 6 * block_requests(streams) >= MIN_FINAL_REQUESTS
+    assert 6 * block_requests(streams) >= final_requests()
     assert block_requests(streams) % streams == 0
 
 

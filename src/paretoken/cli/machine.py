@@ -31,10 +31,10 @@ def meaning(limits: "Limits") -> dict[str, Any]:
     from paretoken.metrics.utilisation import decode_step_bound_s
     from paretoken.models.catalogue import EMBEDDED
 
-    step_s = decode_step_bound_s(EMBEDDED.bytes, limits.read_bytes_per_s)
+    step_s = decode_step_bound_s(EMBEDDED.bytes_per_decode_step, limits.read_bytes_per_s)
     return {
         "model": EMBEDDED.name,
-        "bytes_per_decode_step": EMBEDDED.bytes,
+        "bytes_per_decode_step": EMBEDDED.bytes_per_decode_step,
         "decode_step_at_least_ms": round(step_s * 1000, 3),
         "one_stream_tok_s_at_most": round(1 / step_s, 1),
     }

@@ -111,11 +111,26 @@ def refuse_bytes(arguments: list[str]) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Entry point. Never returns; exits with the status of errors.py."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    signal.signal(signal.SIGTERM, _terminated)
     try:
         status = _exit_status(arguments)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
+        status = _interrupted(error)
+    except RuntimeError as error:
+        # Python 3.11 wraps a Ctrl-C in the middle of numpy's import.
+        if not isinstance(error.__cause__, KeyboardInterrupt):
+            raise
         status = _interrupted()
     sys.exit(status)
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM. Whatever tidies up after Ctrl-C tidies up after this: what was measured is kept, what was not to be kept
+    goes, no process stays."""
+
+
+def _terminated(*_: object) -> None:
+    raise _Terminated
 
 
 def _exit_status(arguments: list[str]) -> int:
@@ -197,6 +212,6 @@ def _silence(*streams: IO[str] | None) -> None:
     os.close(nowhere)
 
 
-def _interrupted() -> int:
+def _interrupted(error: KeyboardInterrupt | None = None) -> int:
     click.echo("paretoken: interrupted", err=True)
-    return 128 + signal.SIGINT
+    return 128 + (signal.SIGTERM if isinstance(error, _Terminated) else signal.SIGINT)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from paretoken.cli.output import checked_output, write_output
+from paretoken.cli.output import checked_output, print_table, write_output
 from paretoken.cli.talk import ConsoleTalk
 from paretoken.errors import UsageError
 
@@ -75,11 +75,9 @@ def measure(ctx: click.Context, /, target: str, settings: tuple[str, ...], **opt
 
 
 def show(document: dict[str, Any]) -> None:
-    from rich.console import Console
-
     from paretoken.report.tables import metrics_table
 
-    Console().print(metrics_table(document["metrics"], document["requests"], document["doubts"]))
+    print_table(metrics_table(document["metrics"], document["requests"], document["doubts"]))
     click.echo(f"Run {document['run']}: paretoken replay {document['run']}")
 
 

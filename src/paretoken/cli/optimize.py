@@ -9,7 +9,11 @@ import click
 
 from paretoken.cli.output import checked_output, write_output
 from paretoken.cli.talk import ConsoleTalk
+from paretoken.core.objective import GOALS
 from paretoken.errors import MissingExtraError, UsageError
+
+# The names of study/objectives.py, which a help text is too light to import.
+PURPOSE_NAMES = ["chat", "voice", "autocomplete", "batch"]
 
 
 @click.command(
@@ -18,13 +22,11 @@ from paretoken.errors import MissingExtraError, UsageError
 @click.argument("model", required=False, metavar="[MODEL]")
 @click.option("--concurrency", type=click.IntRange(1, 256), default=8, show_default=True, help="Streams at once.")
 @click.option("--output-tokens", type=click.IntRange(2, 4096), default=32, show_default=True, help="Of each answer.")
-@click.option(
-    "--for", "purpose", type=click.Choice(["chat", "voice", "autocomplete", "batch"]), help="A named SLO and goal."
-)
+@click.option("--for", "purpose", type=click.Choice(PURPOSE_NAMES), help="A named SLO and goal.")
 @click.option("--slo", metavar="LIMITS", help='What must hold, such as "p95 ttft < 2s, p95 tpot < 100ms".')
 @click.option(
     "--goal",
-    type=click.Choice(["cost", "throughput", "latency", "goodput"]),
+    type=click.Choice(list(GOALS)),
     help="What to improve inside the SLO.  [default: cost]",
 )
 @click.option("--behaviour", metavar="LIMIT", default="kld < 0.01", show_default=True, help="How far answers may move.")

@@ -8,8 +8,11 @@ import contextlib
 import json
 import os
 import stat
+import sys
 from pathlib import Path
 from typing import Any
+
+import click
 
 from paretoken.errors import UsageError
 
@@ -62,3 +65,14 @@ def _target(path: Path) -> tuple[Path, int | None]:
     if not os.access(target.parent, os.W_OK) or (found is not None and not os.access(target, os.W_OK)):
         raise UsageError(f"--output '{path}' cannot be written: no permission; name another file")
     return target, None if found is None else stat.S_IMODE(found)
+
+
+def print_table(table: Any) -> None:
+    """A table of rich to stdout. Not rich's own way out: it ends the process where the reader of a pipe has gone."""
+    from rich.console import Console
+
+    # Not a terminal: the width of the last screen, so that a log file reads as the terminal does.
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 100)
+    with console.capture() as captured:
+        console.print(table)
+    click.echo(captured.get(), nl=False)

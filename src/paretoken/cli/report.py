@@ -1,12 +1,12 @@
 """paretoken report: a stored study's last screen, page or document again; or one run's figures."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
+from paretoken.cli.output import print_table
 from paretoken.errors import UsageError
 
 
@@ -66,8 +66,4 @@ def show_run(home: Path, name: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(document, indent=2, ensure_ascii=False))
         return
-    from rich.console import Console
-
-    # Not a terminal: the width of the last screen, so that a log file reads as the terminal does.
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 100)
-    console.print(metrics_table(document["metrics"], document["requests"], document["doubts"]))
+    print_table(metrics_table(document["metrics"], document["requests"], document["doubts"]))

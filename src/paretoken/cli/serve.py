@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from paretoken.cli.sentence import for_terminal
 from paretoken.errors import UsageError
 
 
@@ -28,7 +29,7 @@ def serve(ctx: click.Context, study: str, host: str, port: int, api_key_env: str
     listen = Listen(host, port, key)
     check_bindable(listen)  # before a model is perhaps made again
     winner = winner_of(ctx.obj["home"], study)
-    click.echo(f"Starting {winner.label} (study {winner.study}) …", err=True)
+    click.echo(for_terminal(f"Starting {winner.label} (study {winner.study}) …"), err=True)
 
     def ready(base_url: str, where: Listen) -> None:
         click.echo(f"Serving on {base_url}/v1 until Ctrl-C.", err=True)

@@ -5,6 +5,7 @@ that verification judges. Nothing is read while the run goes on but a line of pr
 in flight and keeps what there is; however this process ends, the child ends too.
 """
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,7 @@ from paretoken.load.schedule import Schedule
 from paretoken.machine.contention import Contention, between, snapshot
 from paretoken.records.capture import RAW_NAME, read_capture
 from paretoken.records.read import read_run
+from paretoken.records.secret import forget_key, without_key
 from paretoken.records.store import RunDir
 from paretoken.units import NS_PER_S
 
@@ -77,14 +79,17 @@ def run_load(
     contention = between(before, snapshot())
     if not (run_dir / RAW_NAME).exists():
         raise EndpointError(died or "the load was interrupted before it began")
+    key = os.environ.get(schedule.api_key_env or "", "").strip()
+    forget_key(run_dir / RAW_NAME, key)
     reading = read_run(plan, read_capture(run_dir / RAW_NAME), schedule.protocol)
-    captured = run.close(list(reading.records), keep_text=keep_text)
+    records = tuple(without_key(record, key) for record in reading.records)
+    captured = run.close(list(records), keep_text=keep_text)
     stamp = reading.stamp
     if stamp.zero_ns is None:
         raise CaptureError(f"the capture in {run_dir} does not say when its run began; repeat the run")
     cpu_s = stamp.facts.get("cpu_s")
     return LoadResult(
-        records=reading.records,
+        records=records,
         scheduled=len(schedule.requests),
         zero_ns=stamp.zero_ns,
         wall_s=contention.elapsed_s if stamp.ended_ns is None else (stamp.ended_ns - stamp.zero_ns) / NS_PER_S,

@@ -14,7 +14,7 @@ from paretoken.core.record import Record
 from paretoken.metrics.bootstrap import ratio_interval, too_few
 from paretoken.metrics.figures import Scalar
 from paretoken.metrics.latency import measured
-from paretoken.metrics.quantiles import TAIL
+from paretoken.metrics.quantiles import unanimous_bound
 from paretoken.units import ms
 
 
@@ -73,7 +73,7 @@ def share(blocks: Sequence[Sequence[Record]], counts: Callable[[Record], bool], 
     n = len(units)
     value = float(numerators.sum() / denominators.sum())
     if value in (0.0, 1.0):
-        edge = TAIL ** (1 / n)
+        edge = unanimous_bound(n)
         return Scalar(value, (0.0, 1 - edge) if value == 0.0 else (edge, 1.0))
     interval = ratio_interval(numerators, denominators, seed)
     return Scalar(value, interval, {} if interval is not None else {"ci95": too_few(n, "requests")})

@@ -42,6 +42,12 @@ def supported(q: float, n: int) -> str | None:
     return None if n >= needed else f"n={n}: {name_of(q)} needs {needed}"
 
 
+def unanimous_bound(n: int) -> float:
+    """The least share that n independent samples, all of which say yes, leave possible: exact, where a bootstrap of
+    them would claim certainty."""
+    return float(TAIL ** (1 / n))
+
+
 def needed_for_upper_end(q: float) -> int:
     """The smallest n whose largest sample lies above the quantile with 97.5 %: 72 for p95, 368 for p99."""
     return math.ceil(math.log(TAIL) / math.log(q) - 1e-9)

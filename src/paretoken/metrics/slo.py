@@ -121,4 +121,4 @@ def _nearest(limit: Limit, metrics: Mapping[str, Any]) -> float:
     distribution = metrics.get(METRICS[limit.metric]) or {}
     stats = STATS[: STATS.index(limit.stat) + 1][::-1] if limit.stat != "mean" else ("mean",)
     value = next((found for stat in stats if (found := distribution.get(stat)) is not None), None)
-    return math.inf if value is None else value / (limit.limit_s * MS_PER_S)
+    return math.inf if value is None or math.isnan(value) else value / (limit.limit_s * MS_PER_S)

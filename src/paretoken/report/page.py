@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from paretoken.report.answers import evidence, intact_words, refused_rate, same_weights, untouched, verdict_of
+from paretoken.report.evidence import doubt_name
 from paretoken.report.fact import Fact
 from paretoken.report.figures import (
     COST,
@@ -30,7 +31,7 @@ from paretoken.report.figures import (
 )
 from paretoken.report.page_tables import candidates, finals, flat, limits, plan, trials, wait
 from paretoken.report.reading import FIRST_WORD, PER_TOKEN, RATE, VS_BASELINE, VS_HAND, Reading, is_fatal
-from paretoken.report.story import INVALID, context_words, doubt_name, ending, facts, headline, lede
+from paretoken.report.story import INVALID, context_words, ending, facts, headline, lede
 from paretoken.report.words import cost_words, latency_word, settle_words, speed_word
 
 _JOIN = {"better": "than", "worse": "than", "same": "as"}

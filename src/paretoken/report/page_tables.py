@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from paretoken.report.chart_scatter import ROLE_WORDS
+from paretoken.report.evidence import doubt_name
 from paretoken.report.figures import (
     Show,
     cost_of,
@@ -25,7 +26,6 @@ from paretoken.report.figures import (
     show_value,
 )
 from paretoken.report.reading import FIRST_WORD, PER_TOKEN, RATE, REFUSED, Reading
-from paretoken.report.story import doubt_name
 from paretoken.report.words import size_and_speed
 from paretoken.units import show_bytes, show_percent
 

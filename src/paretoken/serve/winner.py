@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from paretoken.core.candidate import Model
 from paretoken.engines import ENGINES
 from paretoken.engines.base import Engine, Listen, Settings
@@ -15,7 +17,7 @@ from paretoken.errors import CaptureError, ModelError
 from paretoken.models.find import resolve
 from paretoken.models.fingerprint import fingerprint
 from paretoken.models.lineage import all_made
-from paretoken.study.file import StudyFile
+from paretoken.study.file import STUDY_FILE, StudyFile
 from paretoken.study.studies import newest_with_result, stored_result, study_folder
 from paretoken.techniques.model.quantize import quantize
 
@@ -35,37 +37,61 @@ class Winner:
 
 def winner_of(home: Path, study_id: str) -> Winner:
     """The recommendation of a study; "" is the newest with a result. Raises CaptureError, ModelError, UsageError."""
-    folder = study_folder(home, study_id or newest_with_result(home))
+    folder = study_folder(home, study_id) if study_id else home / "studies" / newest_with_result(home)
     document = stored_result(folder)
     recommended = document.get("recommended")
     if not isinstance(recommended, dict):
         why = document.get("why") or "its result says nothing of it"
         raise CaptureError(f"study {folder.name} recommends nothing ({why}); run paretoken optimize again")
     try:
-        candidate = recommended["candidate"]
-        engine: Engine = ENGINES.load(str(candidate["engine"]))()
-        settings = engine.settings_type.from_json(candidate["engine_settings"])
-        wanted = str(candidate["model"]["fingerprint"])
-        label = str(recommended["label"])
-    except (KeyError, TypeError) as error:
+        found = msgspec.convert(recommended, _Recommended)
+        engine: Engine = ENGINES.load(found.candidate.engine)()
+        settings = engine.settings_type.from_json(found.candidate.engine_settings)
+    except (msgspec.ValidationError, TypeError, ValueError) as error:
         raise CaptureError(
             f"the result of study {folder.name} is damaged ({error}); run paretoken optimize again"
         ) from error
+    if not (folder / STUDY_FILE).is_file():
+        raise CaptureError(f"study {folder.name} lacks its {STUDY_FILE}; copy the whole folder")
     parameters = StudyFile(folder).done("parameters", "study") or {}
-    return Winner(folder.name, label, engine, settings, _model(str(parameters.get("model", "")), wanted, candidate))
+    base_name = str(parameters.get("model", ""))
+    return Winner(folder.name, found.label, engine, settings, _model(base_name, found.candidate))
 
 
-def _model(base_name: str, wanted: str, candidate: dict[str, Any]) -> Model:
+class _Weights(msgspec.Struct):
+    fingerprint: str
+
+
+class _Applied(msgspec.Struct):
+    technique: str
+    settings: dict[str, Any]
+
+
+class _Candidate(msgspec.Struct):
+    engine: str
+    engine_settings: dict[str, Any]
+    model: _Weights
+    techniques: list[_Applied] = []
+
+
+class _Recommended(msgspec.Struct):
+    """What is served of a result; its shape is checked, since anybody may have written it."""
+
+    label: str
+    candidate: _Candidate
+
+
+def _model(base_name: str, candidate: _Candidate) -> Model:
     """The file with this fingerprint: the base itself, or what a technique made of it."""
-    base = resolve(base_name)
+    base, wanted = resolve(base_name), candidate.model.fingerprint
     if base.fingerprint == wanted:
         return base
     for note in all_made():
         if note["file"]["sha256"] == wanted and fingerprint(Path(note["path"])) == wanted:
             return Model(f"{base.name}-made", note["path"], wanted, int(note["file"]["bytes"]))
-    for applied in candidate.get("techniques", []):
-        if applied.get("technique") == "quantize":
-            made = quantize(base, str(applied["settings"]["to"]))
+    for applied in candidate.techniques:
+        if applied.technique == "quantize":
+            made = quantize(base, str(applied.settings.get("to")))
             if made.fingerprint == wanted:
                 return made
     raise ModelError(

@@ -71,7 +71,12 @@ class Entrant:
     @property
     def stands(self) -> bool:
         """Whether it has to be beaten: who misses the SLO, or fails its requests, is no rival."""
-        return self.meets and self.failed_share <= MOST_FAILED_SHARE
+        return self.meets and not self.fails
+
+    @property
+    def fails(self) -> bool:
+        """More than a few of its requests; a share that is not a number is no share to trust."""
+        return not self.failed_share <= MOST_FAILED_SHARE
 
     @property
     def binding(self) -> Held | None:
@@ -88,10 +93,10 @@ def recommend(baseline: Entrant, hand: Entrant | None, finalist: Entrant | None)
     not be beaten.
     """
     # Whoever fails its own requests has no valid effect, and is left out for that below.
-    entrants = [side for side in (hand, finalist) if side is not None and side.failed_share <= MOST_FAILED_SHARE]
+    entrants = [side for side in (hand, finalist) if side is not None and not side.fails]
     invalid = [side.vs_baseline is None or side.vs_baseline.verdict == "invalid" for side in entrants]
     hand_unknown = bool(entrants) and entrants[0] is hand and invalid[0]
-    if baseline.failed_share > MOST_FAILED_SHARE:
+    if baseline.fails:
         return Choice(None, f"{baseline.failed_share:.0%} of the requests to the baseline failed, so nothing is known")
     if (invalid and all(invalid)) or hand_unknown:
         return Choice(None, "the finals were not valid; see the doubts")
@@ -145,7 +150,7 @@ def _baseline_or_nothing(why: str, baseline: Entrant, hand: Entrant | None, fina
 def _blocker(entrant: Entrant, *, hand: Entrant | None, baseline: Entrant) -> str | None:
     """The first reason not to recommend this candidate, or None."""
     label = entrant.label
-    if entrant.failed_share > MOST_FAILED_SHARE:
+    if entrant.fails:
         return f"{entrant.failed_share:.0%} of the requests to {label} failed"
     if entrant.behaviour not in GATE_PASSES:
         return f"{label} did not pass the behaviour gate ({entrant.behaviour})"

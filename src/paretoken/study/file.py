@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from paretoken.errors import CaptureError
+from paretoken.study.stored import check
 
 if sys.platform != "win32":
     import fcntl
@@ -27,22 +28,31 @@ LOCK_FILE = "study.lock"
 class StudyFile:
     """The steps of one study. `once` runs a step unless it is already done."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, lock: bool = False) -> None:
+        """`lock`: for the one process that adds steps, until `close`; it reads only what nobody writes any more. Raises
+        CaptureError while another has the lock, and for a file that is damaged."""
         self.folder = folder
         self._path = folder / STUDY_FILE
         self._steps: dict[tuple[str, str], dict[str, Any]] = {}
         self._whole_bytes: int | None = None  # set when a torn line must be cut before the next step is written
-        if self._path.exists():
-            self._load()
+        if lock:
+            self._lock_folder()
+        try:
+            if self._path.exists():
+                self._load()
+        except CaptureError:
+            if lock:
+                self.close()
+            raise
 
     @property
     def id(self) -> str:
         return self.folder.name
 
-    def lock(self) -> None:
-        """For the one process that adds steps, until it ends. Raises CaptureError while another has the lock."""
+    def _lock_folder(self) -> None:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._lock = (self.folder / LOCK_FILE).open("w")
+        # Opened to append: what a link of that name points to is not emptied.
+        self._lock = (self.folder / LOCK_FILE).open("a")
         try:
             if sys.platform != "win32":
                 fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -87,12 +97,23 @@ class StudyFile:
             self._whole_bytes = len(whole) + 1 if whole else 0
         for number, line in enumerate(whole.splitlines(), start=1):
             try:
-                step = json.loads(line)
+                step = json.loads(line, parse_constant=_no_number)
                 schema, kind, key, data = step["schema"], step["kind"], step["key"], step["data"]
+                if type(schema) is int and schema != SCHEMA:
+                    raise CaptureError(f"'{self._path}' line {number} has schema {schema}; this version reads {SCHEMA}")
+                if type(schema) is not int or not all(isinstance(name, str) for name in (kind, key)):
+                    raise ValueError("its schema, kind or key is of the wrong type")
+                if not isinstance(data, dict):
+                    raise ValueError("its data are no object")
+                check(kind, data)
             except (ValueError, TypeError, KeyError, RecursionError) as error:
+                # Without its first line, the parameters, a study is lost; every other step can be run again.
+                way_out = "begin a new study" if number == 1 else "remove that line"
                 raise CaptureError(
-                    f"'{self._path}' line {number} is not a step of a study; remove that line"
+                    f"'{self._path}' line {number} is not a step of a study ({str(error)[:120]}); {way_out}"
                 ) from error
-            if schema != SCHEMA or not isinstance(data, dict):
-                raise CaptureError(f"'{self._path}' line {number} has schema {schema!r}; this version reads {SCHEMA}")
-            self._steps[(str(kind), str(key))] = data
+            self._steps[(kind, key)] = data
+
+
+def _no_number(word: str) -> None:
+    raise ValueError(f"{word} is not a number")

@@ -15,9 +15,7 @@ from paretoken.metrics.quantiles import needed_for_upper_end
 from paretoken.units import show_duration
 from paretoken.verification.answers import ANSWER_TOKENS, PROMPTS
 
-# Below 72 independent samples the upper end of a p95 interval does not exist (docs/definitions.md). Turns of one
-# session are not independent and four sessions have five turns, so 72 sessions are 90 requests.
-MIN_FINAL_REQUESTS = 90
+REQUESTS_A_SESSION = 5 / 4  # of the chat workload: turns of one session are not independent samples
 FINAL_BLOCKS = 6
 SCREEN_POSITIONS = 256
 FINAL_POSITIONS = 2048
@@ -78,9 +76,10 @@ class Plan:
 
 
 def final_requests(slo: Sequence[Limit] = ()) -> int:
-    """Requests that the finals need a side: for p95 always, for p99 where the SLO has one."""
+    """Requests that the finals need a side, so that the upper end of a p95 interval exists (72 independent samples, see
+    docs/definitions.md; they are 90 requests), and of a p99 where the SLO has one."""
     quantiles = [0.95] + [int(limit.stat[1:]) / 100 for limit in slo if limit.stat != "mean"]
-    return max(math.ceil(MIN_FINAL_REQUESTS / 72 * needed_for_upper_end(q)) for q in quantiles)
+    return max(math.ceil(REQUESTS_A_SESSION * needed_for_upper_end(q)) for q in quantiles)
 
 
 def block_requests(streams: int, slo: Sequence[Limit] = ()) -> int:
@@ -128,7 +127,7 @@ def make_plan(
             candidates * run_seconds(screen_requests, streams, output_tokens, pace),
         ),
         Step(
-            "look at a refused model's answers" + " and at what the slots change" * bool(slot_checks),
+            "look at a refused model's answers" + (" and at what the slots change" if slot_checks else ""),
             2 * (LOAD_S + len(PROMPTS) * ANSWER_TOKENS * pace.token_s)
             + slot_checks * SLOT_POSITIONS * SLOT_STEP_FACTOR * pace.token_s,
         ),

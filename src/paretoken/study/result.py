@@ -5,7 +5,7 @@ stored, it is rebuilt from validated settings.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from paretoken.core.candidate import Candidate
 from paretoken.core.doubt import Doubt
@@ -16,22 +16,20 @@ from paretoken.metrics.slo import held
 from paretoken.models.lineage import lineage_of
 from paretoken.study.choose import GATE_PASSES, Choice
 from paretoken.study.file import REPORT_FILE
-from paretoken.study.finals import Side, doubts_of_side, effects_against
+from paretoken.study.finals import Side, doubts_of_side
 from paretoken.study.limits import computed_input_tok_s, utilisation
 from paretoken.study.space import BASELINE
+from paretoken.study.state import State
 from paretoken.study.steps import Steps
 from paretoken.units import MS_PER_S
 from paretoken.version import __version__
-
-if TYPE_CHECKING:
-    from paretoken.study.optimize import State
 
 SCHEMA = 1
 COSTS = ("machine_s_per_mtok", "cost_per_mtok")
 WAITS = ("ttft_from_due_ms", "tpot_ms")
 
 
-def document_of(steps: Steps, state: "State", choice: Choice, started_at: str) -> dict[str, Any]:
+def document_of(steps: Steps, state: State, choice: Choice, started_at: str) -> dict[str, Any]:
     space = state.space
     baseline, hand = space.candidate(BASELINE), space.candidate(space.hand)
     sides = state.sides
@@ -79,7 +77,7 @@ def _entry(candidate: Candidate, sides: Mapping[str, Side]) -> dict[str, Any]:
     }
 
 
-def _finals(steps: Steps, state: "State") -> dict[str, Any]:
+def _finals(steps: Steps, state: State) -> dict[str, Any]:
     """Every side with its own evidence, so that whoever was not recommended is not lost."""
     blocks = max((len(side.blocks) for side in state.sides.values()), default=0)
     by_label = {
@@ -94,18 +92,16 @@ def _finals(steps: Steps, state: "State") -> dict[str, Any]:
     return {"blocks": blocks, "by_label": by_label}
 
 
-def _against(steps: Steps, state: "State", side: Side) -> dict[str, Any]:
+def _against(steps: Steps, state: State, side: Side) -> dict[str, Any]:
     """The effects of a side against the baseline and against the hand setting; none against itself."""
     found: dict[str, Any] = {}
     for name, point in (("vs_baseline", BASELINE), ("vs_hand_setting", state.space.hand)):
-        against = effects_against(
-            state.sides, state.space.label(point), steps.objective.effect_margin, baseline=state.space.label(BASELINE)
-        )
-        found[name] = [effect.as_json() for effect in against.get(side.candidate.label, [])]
+        against = state.against(point, steps.objective.effect_margin).get(side.candidate.label, [])
+        found[name] = [effect.as_json() for effect in against]
     return found
 
 
-def _kept(state: "State", side: Side) -> dict[str, Any]:
+def _kept(state: State, side: Side) -> dict[str, Any]:
     """What verification says of a side: None where nothing had to be looked at."""
     return {
         "behaviour": state.behaviour if side.candidate == state.finalist else None,
@@ -113,7 +109,7 @@ def _kept(state: "State", side: Side) -> dict[str, Any]:
     }
 
 
-def _verdicts(steps: Steps, state: "State", recommended: Side | None) -> dict[str, Any]:
+def _verdicts(steps: Steps, state: State, recommended: Side | None) -> dict[str, Any]:
     """Of what is recommended, else of the finalist: why it is not is the same evidence."""
     subject = recommended
     if subject is None and state.finalist is not None:
@@ -123,7 +119,7 @@ def _verdicts(steps: Steps, state: "State", recommended: Side | None) -> dict[st
     return {**_against(steps, state, subject), **_kept(state, subject)}
 
 
-def _candidates(state: "State") -> list[dict[str, Any]]:
+def _candidates(state: State) -> list[dict[str, Any]]:
     """One row a candidate: by the finals where it was in them, else by its screening run (`phase` says which). Only the
     finals are reported (decision rule 5), so only they have a frontier; and who changed the answers is not on it."""
     rows: dict[str, dict[str, Any]] = {}
@@ -155,10 +151,10 @@ def _row(candidate: Candidate, phase: str, state: str, metrics: Mapping[str, Any
 def _p95(distribution: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if not distribution:
         return None
-    return {"stat": "p95", "value": distribution["p95"], "ci95": distribution["ci95"].get("p95")}
+    return {"stat": "p95", "value": distribution.get("p95"), "ci95": (distribution.get("ci95") or {}).get("p95")}
 
 
-def _not_kept(state: "State", side: Side) -> str | None:
+def _not_kept(state: State, side: Side) -> str | None:
     """Why the answers of a side are not known to be kept, or None."""
     kept = _kept(state, side)
     if kept["behaviour"] is not None and kept["behaviour"]["verdict"] not in GATE_PASSES:
@@ -186,7 +182,7 @@ def _coordinate(figure: Mapping[str, Any] | None) -> Coordinate | None:
     return Coordinate(float(figure["value"]), low, high)
 
 
-def _limits(state: "State", side: Side | None) -> dict[str, Any] | None:
+def _limits(state: State, side: Side | None) -> dict[str, Any] | None:
     if state.limits is None:
         return None
     found: dict[str, Any] = {**state.limits.as_json(), "mbu": None, "mfu": None, "of": None}
@@ -216,7 +212,7 @@ def _limits(state: "State", side: Side | None) -> dict[str, Any] | None:
     return {**found, **shares, "of": side.candidate.label}
 
 
-def _doubts(state: "State") -> list[Doubt]:
+def _doubts(state: State) -> list[Doubt]:
     """Of the finals' sides, and of the behaviour's baseline; one a kind and side."""
     found = [doubt for side in state.sides.values() for doubt in doubts_of_side(side)]
     for stored in (state.behaviour or {}).get("doubts", []):
@@ -224,7 +220,7 @@ def _doubts(state: "State") -> list[Doubt]:
     return list(dict.fromkeys(found))
 
 
-def _provenance(steps: Steps, state: "State", baseline: Candidate, started_at: str) -> Provenance:
+def _provenance(steps: Steps, state: State, baseline: Candidate, started_at: str) -> Provenance:
     clocks = {block.clock for side in state.sides.values() for block in side.blocks}
     version = steps.bench.engine.version()
     return Provenance(

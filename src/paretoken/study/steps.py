@@ -16,11 +16,12 @@ from paretoken.core.objective import Objective
 from paretoken.core.record import Record
 from paretoken.core.request import Workload
 from paretoken.core.trial import Trial
-from paretoken.errors import EngineError, ModelError, UsageError
+from paretoken.errors import CaptureError, EngineError, ModelError, UsageError
 from paretoken.frontier.pareto import MOST_FAILED_SHARE
 from paretoken.metrics.cost import Price
 from paretoken.metrics.slo import per_request
 from paretoken.metrics.summary import summarise
+from paretoken.records.whole import whole_records
 from paretoken.study.bench import Bench
 from paretoken.study.file import StudyFile
 from paretoken.study.plan import SLOT_POSITIONS
@@ -142,7 +143,7 @@ class Steps:
 
         def run() -> dict[str, Any]:
             try:
-                done = run_candidate(self.bench, candidate, workload, self.objective.load)
+                done = self._undisturbed_run(candidate, workload, f"the screening of {candidate.label}")
             except (EngineError, UsageError, ModelError) as error:
                 return {
                     "state": _state_of(error),
@@ -151,8 +152,6 @@ class Steps:
                     "metrics": {},
                     "doubts": [],
                 }
-            if done.interrupted:
-                raise KeyboardInterrupt
             summary = summarise(
                 done.records,
                 load=self.objective.load,
@@ -173,7 +172,30 @@ class Steps:
         return trial_of("screening", candidate, key, self.file.once("trial", key, run))
 
     def has_block(self, candidate: Candidate, requests: int, block: int) -> bool:
-        return self.file.done("block", self._block_key(candidate, requests, block)) is not None
+        return self._stored_block(candidate, requests, block) is not None
+
+    def _stored_block(self, candidate: Candidate, requests: int, block: int) -> "Block | None":
+        """What is stored of a block, if it is whole: figures over what happens to be left would look like its own."""
+        workload = self.workload(requests, block)
+        data = self.file.done("block", self._block_key(candidate, requests, block))
+        if data is None:
+            return None
+        try:
+            found = self._read(data)
+        except CaptureError as error:
+            self.bench.talk.line(f"  block {block + 1} of {candidate.label} is run again: {error}")
+            return None
+        if len(found.records) == len(workload.requests):
+            return found
+        self.bench.talk.line(
+            f"  block {block + 1} of {candidate.label} is run again: {len(found.records)} of its "
+            f"{len(workload.requests)} records are left"
+        )
+        return None
+
+    def _read(self, data: dict[str, Any]) -> "Block":
+        records = tuple(whole_records(self.bench.store.run(data["run_id"])))
+        return Block(data["run_id"], records, doubts_from(data["doubts"]), data["clock"])
 
     def broken(self, candidate: Candidate, requests: int) -> str | None:
         """Why this candidate broke in the finals of an earlier session, or None."""
@@ -188,19 +210,12 @@ class Steps:
         return f"{self.key(candidate, self.workload(requests, block))}/{block}"
 
     def block(self, candidate: Candidate, requests: int, block: int, *, again: bool = False) -> "Block":
-        """One block of the finals. A block that others disturbed, or that a doubt forbids to believe, is repeated once,
-        then flagged (decision rule 3). `again`: whatever is stored of it is run anew."""
+        """One block of the finals. `again`: whatever is stored of it is run anew."""
         workload = self.workload(requests, block)
         key = self._block_key(candidate, requests, block)
 
         def run() -> dict[str, Any]:
-            done = self._whole_run(candidate, workload)
-            disturbed = next((d.seen for d in done.doubts if d.fatal or d.name == "host_contended"), done.died)
-            if disturbed is not None:
-                self.bench.talk.line(f"  block {block + 1} of {candidate.label} is repeated: {disturbed}")
-                done = self._whole_run(candidate, workload)
-            if done.died is not None:
-                raise EngineError(f"its load was cut off twice: {done.died}")
+            done = self._undisturbed_run(candidate, workload, f"block {block + 1} of {candidate.label}")
             return {
                 "label": candidate.label,
                 "block": block,
@@ -209,11 +224,24 @@ class Steps:
                 "clock": done.clock,
             }
 
-        if again:
-            self.file.append("block", key, run())
-        data = self.file.once("block", key, run)
-        records = tuple(self.bench.store.run(data["run_id"]).records())
-        return Block(data["run_id"], records, doubts_from(data["doubts"]), data["clock"])
+        found = None if again else self._stored_block(candidate, requests, block)
+        if found is None:
+            data = run()
+            self.file.append("block", key, data)
+            found = self._read(data)
+        return found
+
+    def _undisturbed_run(self, candidate: Candidate, workload: Workload, what: str) -> Run:
+        """Repeated once where others disturbed it or a doubt forbids to believe it, then left as it is, with its doubt
+        (decision rule 3)."""
+        done = self._whole_run(candidate, workload)
+        disturbed = next((d.seen for d in done.doubts if d.fatal or d.name == "host_contended"), done.died)
+        if disturbed is not None:
+            self.bench.talk.line(f"  {what} is repeated: {disturbed}")
+            done = self._whole_run(candidate, workload)
+        if done.died is not None:
+            raise EngineError(f"its load was cut off twice: {done.died}")
+        return done
 
     def _whole_run(self, candidate: Candidate, workload: Workload) -> Run:
         done = run_candidate(self.bench, candidate, workload, self.objective.load)

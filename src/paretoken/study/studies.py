@@ -18,11 +18,8 @@ def open_study(home: Path, resume: str | None) -> StudyFile:
             folder.mkdir(mode=0o700, parents=True)
         except OSError as error:
             raise CaptureError(f"{home} cannot hold studies: {error.strerror}; give another --home") from error
-        file = StudyFile(folder)
-    else:
-        file = StudyFile(study_folder(home, resume))
-    file.lock()
-    return file
+        return StudyFile(folder, lock=True)
+    return StudyFile(study_folder(home, resume), lock=True)
 
 
 def study_ids(home: Path) -> list[str]:

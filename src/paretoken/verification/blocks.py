@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paretoken.metrics.quantiles import TAIL
+from paretoken.metrics.quantiles import unanimous_bound
 from paretoken.metrics.student import t_quantile
 from paretoken.verification.positions import Floats, Ints
 
@@ -59,7 +59,7 @@ def block_share(yes: NDArray[np.bool_], document: Ints) -> Mean:
     found = block_mean(yes.astype(np.float64), document)
     if found.low is None or found.value not in (0.0, 1.0):
         return found
-    edge = TAIL ** (1 / len(np.unique(document)))
+    edge = unanimous_bound(len(np.unique(document)))
     return replace(found, low=0.0, high=1 - edge) if found.value == 0.0 else replace(found, low=edge, high=1.0)
 
 

@@ -241,6 +241,7 @@ def test_the_embedded_models_sizes(embedded: Model) -> None:
     assert (sizes.parameters, sizes.layers, sizes.d_model) == (134_515_008, 30, 576)
     assert (sizes.heads, sizes.kv_heads, sizes.context_tokens, sizes.vocabulary) == (9, 3, 8192, 49_152)
     assert sizes.tied
+    assert sizes.weight_bytes_per_step == EMBEDDED.bytes_per_decode_step
     assert sizes.kv_bytes_per_token("f16") == 23_040
     assert sizes.file_type == "Q4_1"
     assert sizes.label == "Q4_1 (79 %) + Q8_0 (21 %)"

@@ -1,0 +1,35 @@
+"""What a search knows so far: each part of it adds, the document and the choice read."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from paretoken.core.candidate import Candidate, Model
+from paretoken.core.trial import Trial
+from paretoken.core.verdict import Effect
+from paretoken.machine.limits import Limits
+from paretoken.study.finals import Side, effects_against
+from paretoken.study.plan import Plan
+from paretoken.study.space import BASELINE, Point, Space
+
+
+@dataclass
+class State:
+    """What is known so far; Ctrl-C reports from it."""
+
+    space: Space
+    plan: Plan
+    limits: Limits | None
+    models: dict[str, Model] = field(default_factory=dict)  # number type → made model
+    screens: dict[str, dict[str, Any]] = field(default_factory=dict)  # number type → behaviour at few positions
+    trials: list[Trial] = field(default_factory=list)
+    refused: list[dict[str, Any]] = field(default_factory=list)
+    finalist: Candidate | None = None
+    behaviour: dict[str, Any] | None = None  # of the finalist; None: it has the weights as given
+    intact: dict[str, dict[str, Any]] = field(default_factory=dict)  # label → its service settings' verdict
+    sides: dict[str, Side] = field(default_factory=dict)
+    interrupted: bool = False
+
+    def against(self, point: Point, margin: float) -> dict[str, list[Effect]]:
+        """The effects of everybody's finals against this point's (study/finals.py)."""
+        space = self.space
+        return effects_against(self.sides, space.label(point), margin, baseline=space.label(BASELINE))
