@@ -20,7 +20,7 @@ def test_for_people() -> None:
     done = CliRunner().invoke(machine)
     assert done.exit_code == 0
     assert "15.8 GB/s on 2 threads, 8.9 on one" in done.output
-    assert "smollm2-135m reads 98.4 MB a decode step, so a step takes at least 6.22 ms" in done.output
+    assert "smollm2-135m reads 96.6 MB a decode step, so a step takes at least 6.11 ms" in done.output
     assert "at most 161 tok/s" in done.output
 
 
@@ -28,5 +28,5 @@ def test_as_one_document() -> None:
     done = CliRunner().invoke(machine, ["--json"])
     document = json.loads(done.output)
     assert document["limits"]["read_gb_s"] == 15.8
-    assert document["meaning"]["decode_step_at_least_ms"] == pytest.approx(6.225)
+    assert document["meaning"]["decode_step_at_least_ms"] == pytest.approx(6.112, abs=5e-4)
     assert document["threads"] >= 1 and document["fingerprint"]

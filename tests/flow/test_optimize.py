@@ -129,7 +129,7 @@ def test_ctrl_c_reports_what_is_known(home: Path, smollm2: Model, monkeypatch: p
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(optimize_module, "_screen_speed", stop)
+    monkeypatch.setattr(optimize_module, "screen_speeds", stop)
     found = optimize(smollm2.name, concurrency=2, output_tokens=4, home=home)
     assert found.document["interrupted"]
     assert found.recommended is None
