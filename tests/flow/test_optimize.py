@@ -125,12 +125,12 @@ def test_the_winner_is_served_until_ctrl_c_and_leaves_no_process(study: Any, hom
         http.client.HTTPConnection(str(url.hostname), url.port, timeout=2).connect()
 
 
-def test_ctrl_c_reports_what_is_known(home: Path, smollm2: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_reports_what_is_known(tmp_path: Path, smollm2: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(optimize_module, "screen_speeds", stop)
-    found = optimize(smollm2.name, concurrency=2, output_tokens=4, home=home)
+    found = optimize(smollm2.name, concurrency=2, output_tokens=4, home=tmp_path)
     assert found.document["interrupted"]
     assert found.recommended is None
     assert "interrupted" in found.document["why"]
