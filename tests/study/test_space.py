@@ -1,6 +1,6 @@
 import pytest
 
-from paretoken.study.plan import Pace, block_requests, final_requests, make_plan
+from paretoken.study.plan import Pace, block_requests, final_requests, make_plan, replanned
 from paretoken.study.space import BASELINE, Point, _worth_trying
 
 
@@ -31,3 +31,17 @@ def test_a_short_budget_costs_behaviour_positions_and_never_requests() -> None:
     assert short.final_positions >= 512
     assert short.short is not None and "positions" in short.short and long.short is None
     assert long.total_s == sum(step.seconds for step in long.steps)
+
+
+def test_what_took_longer_than_planned_costs_positions_and_never_requests() -> None:
+    pace = Pace(token_s=0.01, prefill_s=0.0025, start_s=1.5)
+    plan = make_plan(budget_s=480, streams=8, output_tokens=32, new_models=3, candidates=5, pace=pace)
+    so_far_s = sum(step.seconds for step in plan.steps[:3])
+    on_time = replanned(plan, since_start_s=so_far_s + 10, since_plan_s=so_far_s)
+    assert on_time is plan
+    late = replanned(plan, since_start_s=1.4 * so_far_s + 10, since_plan_s=1.4 * so_far_s)
+    assert 512 <= late.final_positions < 2048 and late.final_positions % 256 == 0
+    assert "1.4 times as long as planned" in str(late.short)
+    assert late.requests_per_block == plan.requests_per_block
+    hopeless = replanned(plan, since_start_s=900, since_plan_s=900)
+    assert hopeless.final_positions == 512

@@ -30,6 +30,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "intact": {"verdict": "intact"},
     "trial": {"state": "complete", "reason": None, "run_ids": [], "metrics": {}, "doubts": []},
     "block": {"label": "A", "block": 0, "run_id": "R", "doubts": [], "clock": "kernel"},
+    "replanned": {"positions": 512, "short": None},
     "answers": {"pairs": []},
     "broken": {"reason": "it died"},
 }
@@ -72,6 +73,7 @@ def test_a_step_as_it_is_written_is_believed(kind: str) -> None:
         ("block", {"run_id": 5}),
         ("block", {"doubts": "abc"}),
         ("block", {"clock": []}),
+        ("replanned", {"positions": 0}),
     ],
 )
 def test_a_step_of_another_shape_is_one_sentence(kind: str, wrong: dict[str, Any], tmp_path: Path) -> None:

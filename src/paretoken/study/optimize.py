@@ -5,6 +5,7 @@ the story: look at the untouched model, say the plan, drop what changed the beha
 choice, and only then decide on fresh blocks.
 """
 
+import time
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,7 +22,7 @@ from paretoken.study.deciding import choose_by_finals, hold_finals, verify_final
 from paretoken.study.file import RESULT_FILE, StudyFile
 from paretoken.study.limits import machine_limits
 from paretoken.study.objectives import asked_for, objective_of
-from paretoken.study.outset import first_look, say_plan, space_of
+from paretoken.study.outset import first_look, keep_to_budget, say_plan, space_of
 from paretoken.study.plan import make_plan
 from paretoken.study.result import document_of
 from paretoken.study.screening import make_models, screen_speeds
@@ -118,7 +119,7 @@ def _price_from(stored: dict[str, Any]) -> Price:
 
 def _search(steps: Steps, given: dict[str, Any]) -> State:
     """Everything that runs something; Ctrl-C ends it early and keeps what is known."""
-    talk = steps.bench.talk
+    talk, began_s = steps.bench.talk, time.monotonic()
     base = resolve(given["model"], say=talk.line)
     space = space_of(steps, base)
     pace = first_look(steps, space)
@@ -137,10 +138,13 @@ def _search(steps: Steps, given: dict[str, Any]) -> State:
         slo=steps.objective.slo,
     )
     say_plan(steps, plan)
+    planned_s = time.monotonic()
     state = State(space, plan, limits)
     try:
         make_models(steps, state)
         screen_speeds(steps, state)
+        now_s = time.monotonic()
+        keep_to_budget(steps, state, since_start_s=now_s - began_s, since_plan_s=now_s - planned_s)
         verify_finalist(steps, state)
         hold_finals(steps, state)
     except KeyboardInterrupt:

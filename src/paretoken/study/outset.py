@@ -1,12 +1,17 @@
-"""Before anything is tried: what can be tried, a first look at the untouched model, and the plan said aloud."""
+"""Before anything is tried: what can be tried, a first look at the untouched model, and the plan said aloud; and, once
+screening has shown how fast this hour is, what is left of it."""
+
+from dataclasses import replace
+from typing import Any
 
 from paretoken.core.candidate import Model
 from paretoken.errors import EngineError
 from paretoken.models.dimensions import dimensions
 from paretoken.models.gguf_header import read_header
 from paretoken.study.objectives import PURPOSES, objective_words
-from paretoken.study.plan import Pace, Plan
+from paretoken.study.plan import Pace, Plan, replanned
 from paretoken.study.space import BASELINE, Space, space_for
+from paretoken.study.state import State
 from paretoken.study.steps import Steps
 from paretoken.study.trace import PROMPT, Watcher, trace_on
 from paretoken.units import show_duration
@@ -69,3 +74,16 @@ def say_plan(steps: Steps, plan: Plan) -> None:
         talk.line(f"  {step.seconds / 60:4.1f} min  {step.name}")
     if plan.short:
         talk.line(f"  {plan.short}")
+
+
+def keep_to_budget(steps: Steps, state: State, *, since_start_s: float, since_plan_s: float) -> None:
+    """Decided once a study: a resume goes on with the same number of positions."""
+
+    def decide() -> dict[str, Any]:
+        plan = replanned(state.plan, since_start_s=since_start_s, since_plan_s=since_plan_s)
+        if plan is not state.plan:
+            steps.bench.talk.line(f"  {plan.short}")
+        return {"positions": plan.final_positions, "short": plan.short}
+
+    decided = steps.file.once("replanned", "study", decide)
+    state.plan = replace(state.plan, final_positions=decided["positions"], short=decided["short"])

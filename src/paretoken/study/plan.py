@@ -7,7 +7,7 @@ short is the number of behaviour positions, and that is said.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from paretoken.core.objective import Limit
@@ -146,3 +146,20 @@ def make_plan(
         longer = f"it may still take {show_duration(total_s - budget_s)} longer"
         short = f"{short}; {longer}: the finals never have fewer than {final_requests(slo)} requests"
     return Plan(budget_s, steps, FINAL_BLOCKS, per_block, screen_requests, SCREEN_POSITIONS, positions, short)
+
+
+def replanned(plan: Plan, *, since_start_s: float, since_plan_s: float) -> Plan:
+    """The plan after screening. What took longer than planned makes it likely that the rest does too; the budget is
+    kept at the cost of behaviour positions, the finals' requests stay."""
+    *so_far, verify, looks, finals = plan.steps
+    slower = max(1.0, since_plan_s / sum(step.seconds for step in so_far))
+    left_s = plan.budget_s - since_start_s - slower * (looks.seconds + finals.seconds)
+    fits = int(plan.final_positions * max(left_s, 0.0) / (slower * verify.seconds)) // 256 * 256
+    positions = max(FEWEST_FINAL_POSITIONS, fits)
+    if positions >= plan.final_positions:
+        return plan
+    short = (
+        f"to fit {show_duration(plan.budget_s)}: {positions} instead of {plan.final_positions} behaviour positions, "
+        f"since it took {slower:.2g} times as long as planned so far"
+    )
+    return replace(plan, final_positions=positions, short=short)

@@ -102,6 +102,11 @@ class _Block(msgspec.Struct):
     clock: str
 
 
+class _Replanned(msgspec.Struct):
+    positions: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+    short: str | None
+
+
 class _Answers(msgspec.Struct):
     pairs: list[dict[str, Any]]
 
@@ -118,6 +123,7 @@ _KINDS: dict[str, type[msgspec.Struct]] = {
     "intact": _Intact,
     "trial": _Trial,
     "block": _Block,
+    "replanned": _Replanned,
     "answers": _Answers,
     "broken": _Broken,
 }
