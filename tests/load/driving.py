@@ -8,6 +8,7 @@ import msgspec
 from paretoken.core.record import Record
 from paretoken.load.clock import RunClock
 from paretoken.load.connect import connector
+from paretoken.load.lines import lines_of
 from paretoken.load.loop import Facts, Loop
 from paretoken.load.message import messages
 from paretoken.load.one import FrameList
@@ -68,11 +69,10 @@ class Driven:
 def drive(plan: Schedule, **how: object) -> Driven:
     """Run the loop here, without a child."""
     clock = RunClock()
-    connect = connector(plan.endpoint.address, plan.timeouts.connect_s)
     with kernel_stamps():
         zero_ns = clock.now_ns() + 2_000_000
         sink = FrameList()
-        loop = Loop(plan, messages(plan), connect, sink, clock, zero_ns, **how)  # type: ignore[arg-type]
+        loop = Loop(plan, lines_of(plan), sink, clock, zero_ns, **how)  # type: ignore[arg-type]
         facts = loop.run()
     records = records_of(plan.as_json(), [facts.frame(zero_ns), *sink.frames], plan.protocol)
     return Driven(records, facts, sink.frames)

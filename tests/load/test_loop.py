@@ -14,6 +14,7 @@ import pytest
 from paretoken.load import loop
 from paretoken.load.clock import RunClock
 from paretoken.load.connect import connector
+from paretoken.load.lines import Line, lines_of
 from paretoken.load.loop import Loop
 from paretoken.load.message import messages
 from paretoken.load.one import FrameList
@@ -338,7 +339,7 @@ def test_without_free_descriptors_a_request_waits_and_is_sent_late() -> None:
         clock = RunClock()
         zero_ns = clock.now_ns()
         sink = FrameList()
-        facts = Loop(plan, messages(plan), limited, sink, clock, zero_ns).run()
+        facts = Loop(plan, [Line(limited, messages(plan)[0])], sink, clock, zero_ns).run()
     records = records_of(plan.as_json(), sink.frames, plan.protocol)
     assert [record.outcome for record in records] == ["ok"] * 6
     assert facts.peak_in_flight == 2
@@ -354,7 +355,7 @@ def test_no_descriptor_at_all_is_a_refusal_that_is_recorded() -> None:
     clock = RunClock()
     zero_ns = clock.now_ns()
     sink = FrameList()
-    Loop(plan, messages(plan), nothing, sink, clock, zero_ns).run()
+    Loop(plan, [Line(nothing, messages(plan)[0])], sink, clock, zero_ns).run()
     records = records_of(plan.as_json(), sink.frames, plan.protocol)
     assert [(record.reply.error, record.reply.error_message) for record in records] == [
         ("refused", "Too many open files")
@@ -393,7 +394,7 @@ def test_an_answer_before_the_request_was_read_is_taken_and_the_connection_dropp
         clock = RunClock()
         zero_ns = clock.now_ns()
         sink = FrameList()
-        looping = Loop(plan, messages(plan), connector(plan.endpoint.address, 1.0), sink, clock, zero_ns)
+        looping = Loop(plan, lines_of(plan), sink, clock, zero_ns)
 
         def refuse() -> None:
             connected, _ = listener.accept()

@@ -10,7 +10,7 @@ from tests.load.driving import planned, schedule
 def test_a_request_is_head_and_body(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_OF_KEYS", " secret\n")
     plan = schedule(8080, requests=(planned(0, body='{"é":1}'),), api_key_env="TEST_OF_KEYS", headers={"x-a": "b"})
-    (sent,) = messages(plan)
+    ((sent,),) = messages(plan)
     head, _, body = sent.partition(b"\r\n\r\n")
     lines = head.decode().split("\r\n")
     assert lines[0] == "POST /v1/chat/completions HTTP/1.1"

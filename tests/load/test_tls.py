@@ -10,6 +10,7 @@ import pytest
 
 from paretoken.load.clock import RunClock
 from paretoken.load.connect import connector
+from paretoken.load.lines import Line
 from paretoken.load.loop import Facts, Loop
 from paretoken.load.message import messages
 from paretoken.load.one import FrameList
@@ -64,7 +65,7 @@ def run(plan: Schedule, checked: ssl.SSLContext | None) -> tuple[FrameList, Fact
     clock = RunClock()
     zero_ns = clock.now_ns()
     sink = FrameList()
-    return sink, Loop(plan, messages(plan), connect, sink, clock, zero_ns).run()
+    return sink, Loop(plan, [Line(connect, messages(plan)[0])], sink, clock, zero_ns).run()
 
 
 def test_requests_go_through_tls_on_one_connection() -> None:

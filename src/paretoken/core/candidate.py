@@ -49,6 +49,7 @@ class Candidate:
     model: Model
     engine_settings: Mapping[str, Any]
     techniques: tuple[Applied, ...] = field(default=())
+    replicas: int = 1  # engine processes on disjoint cores; `engine_settings` are those of one
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -56,6 +57,7 @@ class Candidate:
             "engine": self.engine,
             "model": self.model.as_json(),
             "engine_settings": dict(self.engine_settings),
+            "replicas": self.replicas,
             "techniques": [t.as_json() for t in self.techniques],
         }
 
@@ -63,5 +65,10 @@ class Candidate:
     def key(self) -> str:
         """Identity for caches: engine, weights and settings, not the label or the path."""
         return digest_of(
-            {"engine": self.engine, "model": self.model.fingerprint, "settings": dict(self.engine_settings)}
+            {
+                "engine": self.engine,
+                "model": self.model.fingerprint,
+                "settings": dict(self.engine_settings),
+                "replicas": self.replicas,
+            }
         )

@@ -99,6 +99,9 @@ class Running(Protocol):
     def pgid(self) -> int | None: ...  # its process group
 
     @property
+    def parts(self) -> "tuple[Running, ...]": ...  # the endpoints that it consists of; itself where it is one
+
+    @property
     def load_s(self) -> float | None: ...  # from launch to the first real completion
 
     @property
@@ -142,8 +145,10 @@ class Engine(Protocol):
         listen: Listen = LOCAL,
         log_dir: Path | None = None,
         timeout_s: float = START_TIMEOUT_S,
+        cores: tuple[int, ...] | None = None,
     ) -> Running:
-        """Raises EngineError when it does not become ready in time, dies, or is not what it should be."""
+        """`cores`: the only ones that its processes may run on. Raises EngineError when it does not become ready in
+        time, dies, or is not what it should be."""
 
     def version(self) -> dict[str, str | None]:
         """{"wheel": …, "library_sha256": …}: what makes two engines the same engine."""

@@ -38,6 +38,10 @@ class Attached:
         self.protocol = protocol
         self.engine_args: Mapping[str, Any] = {}
 
+    @property
+    def parts(self) -> "tuple[Attached, ...]":
+        return (self,)
+
     def alive(self) -> bool:
         """As far as one can know: a failing request is a record, not a death."""
         return True

@@ -37,6 +37,10 @@ class Launched:
         self.engine_args = engine_args
 
     @property
+    def parts(self) -> "tuple[Launched, ...]":
+        return (self,)
+
+    @property
     def pid(self) -> int | None:
         return self._engine.pid
 
@@ -87,6 +91,7 @@ def launch_program(
     log_dir: Path | None = None,
     timeout_s: float = START_TIMEOUT_S,
     grace_s: float = GRACE_S,
+    cores: tuple[int, ...] | None = None,
 ) -> Launched:
     """The program reads `orders` and where to listen as JSON from stdin, and reports its URL (child.py).
     Raises EngineError."""
@@ -101,6 +106,7 @@ def launch_program(
         env={KEY_VARIABLE: listen.api_key} if listen.api_key else None,
         log_path=None if log_dir is None else log_dir / LOG_NAME,
         grace_s=grace_s,
+        cores=cores,
     )
     with contextlib.ExitStack() as undo:
         undo.callback(engine.stop)

@@ -23,6 +23,10 @@ from paretoken.models.gguf_header import read_header
 CONTEXT_PER_SLOT = 8192  # when none is asked for; a model trained on less gets its own
 FLASH_ATTENTION = ("auto", "on", "off")
 KV_TYPES = ("f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl")
+# In which order, and through which filters, the next token is drawn. "default" is the engine's whole chain; "short"
+# cuts to the likeliest tokens first and leaves out the filters that do nothing at their default values.
+SAMPLERS = ("default", "short")
+SHORT_CHAIN = ("top_k", "top_p", "min_p", "temperature")
 SPECULATIONS = ("none", "ngram-simple", "ngram-map-k", "ngram-map-k4v", "ngram-mod", "ngram-cache")
 
 
@@ -41,6 +45,7 @@ class LlamaCppSettings(Settings):
     kv_type: str = "f16"
     prompt_cache: bool = True
     speculation: str = "none"
+    samplers: str = "default"
 
     def __post_init__(self) -> None:
         for name, low, high in (
@@ -56,6 +61,7 @@ class LlamaCppSettings(Settings):
         one_of("flash_attention", self.flash_attention, FLASH_ATTENTION)
         one_of("kv_type", self.kv_type, KV_TYPES)
         one_of("speculation", self.speculation, SPECULATIONS)
+        one_of("samplers", self.samplers, SAMPLERS)
         if not isinstance(self.prompt_cache, bool):
             raise UsageError(f"prompt_cache is {self.prompt_cache!r}; give true or false")
         if self.ubatch > self.batch:
@@ -111,6 +117,7 @@ class LlamaCpp:
         listen: Listen = LOCAL,
         log_dir: Path | None = None,
         timeout_s: float = START_TIMEOUT_S,
+        cores: tuple[int, ...] | None = None,
     ) -> Launched:
         """Raises ModelError for a broken file, UsageError for settings that do not fit it, EngineError for the rest."""
         if self.missing() is not None:
@@ -124,12 +131,18 @@ class LlamaCpp:
         return launch_program(
             self.name,
             [sys.executable, "-m", "paretoken.engines.llamacpp_child"],
-            {"settings": resolved.as_json(), "context_total": resolved.context_total, "model": model_path},
+            {
+                "settings": resolved.as_json(),
+                "context_total": resolved.context_total,
+                "model": model_path,
+                "chain": SHORT_CHAIN if resolved.samplers == "short" else None,
+            },
             model_name=Path(model_path).stem,
             engine_args=resolved.as_json(),
             listen=listen,
             log_dir=log_dir,
             timeout_s=timeout_s,
+            cores=cores,
         )
 
     def version(self) -> dict[str, str | None]:
@@ -173,6 +186,8 @@ class LlamaCpp:
             command += ["--no-cache-prompt", "--cache-ram", "0"]
         if s.speculation != "none":
             command += ["--spec-type", s.speculation]
+        if s.samplers == "short":
+            command += ["--samplers", ";".join(SHORT_CHAIN)]
         return command
 
 

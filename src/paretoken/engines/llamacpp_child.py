@@ -50,6 +50,8 @@ def params_of(given: Mapping[str, Any]) -> Any:
     if settings["speculation"] != "none":
         name = settings["speculation"].upper().replace("-", "_")
         p.speculative.types = [getattr(xllamacpp.common_speculative_type, f"COMMON_SPECULATIVE_TYPE_{name}")]
+    if given["chain"] is not None:
+        p.sampling.samplers = ";".join(given["chain"])
     return p
 
 

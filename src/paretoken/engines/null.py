@@ -31,9 +31,12 @@ class Null:
         listen: Listen = LOCAL,
         log_dir: Path | None = None,
         timeout_s: float = START_TIMEOUT_S,
+        cores: tuple[int, ...] | None = None,
     ) -> Launched:
         """`model_path` is not read."""
-        return launch_scripted(self.name, ScriptedSettings(), {}, listen=listen, log_dir=log_dir, timeout_s=timeout_s)
+        return launch_scripted(
+            self.name, ScriptedSettings(), {}, listen=listen, log_dir=log_dir, timeout_s=timeout_s, cores=cores
+        )
 
     def version(self) -> dict[str, str | None]:
         return {"wheel": __version__, "library_sha256": None}

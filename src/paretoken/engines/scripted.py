@@ -24,6 +24,7 @@ def launch_scripted(
     listen: Listen,
     log_dir: Path | None,
     timeout_s: float,
+    cores: tuple[int, ...] | None = None,
 ) -> Launched:
     return launch_program(
         name,
@@ -34,6 +35,7 @@ def launch_scripted(
         listen=listen,
         log_dir=log_dir,
         timeout_s=timeout_s,
+        cores=cores,
     )
 
 
@@ -49,12 +51,19 @@ class Scripted:
         listen: Listen = LOCAL,
         log_dir: Path | None = None,
         timeout_s: float = START_TIMEOUT_S,
+        cores: tuple[int, ...] | None = None,
     ) -> Launched:
         """`model_path` is not read: the script says what is answered."""
         if not isinstance(settings, ScriptedSettings):
             raise UsageError(f"scripted takes ScriptedSettings, not {type(settings).__name__}")
         return launch_scripted(
-            self.name, settings, settings.as_json(), listen=listen, log_dir=log_dir, timeout_s=timeout_s
+            self.name,
+            settings,
+            settings.as_json(),
+            listen=listen,
+            log_dir=log_dir,
+            timeout_s=timeout_s,
+            cores=cores,
         )
 
     def version(self) -> dict[str, str | None]:

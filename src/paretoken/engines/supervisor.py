@@ -40,8 +40,10 @@ class Supervised:
         env: Mapping[str, str] | None = None,
         log_path: Path | None = None,
         grace_s: float = GRACE_S,
+        cores: Sequence[int] | None = None,
     ) -> None:
-        """Raises EngineError when argv cannot be executed. `env` is added to ours: the way for secrets."""
+        """Raises EngineError when argv cannot be executed. `env` is added to ours: the way for secrets. `cores` are
+        those that the engine may run on, where the system can hold it to them."""
         self.name = name
         self._grace_s = grace_s
         self._lock = threading.Lock()
@@ -62,6 +64,7 @@ class Supervised:
             "log_path": None if log_path is None else str(log_path),
             "grace_s": grace_s,
             "owner_pid": os.getpid(),
+            "cores": None if cores is None else list(cores),
         }
         with contextlib.ExitStack() as undo:
             undo.callback(self.stop)  # also when Ctrl-C comes while we wait

@@ -1,6 +1,6 @@
 """The supervisor: a small process that owns one engine and outlives nothing.
 
-Enters, on stdin: one JSON line (argv, stdin, log_path, grace_s, owner_pid), then the words `tail` and `stop`. End of
+Enters, on stdin: one JSON line (argv, stdin, log_path, grace_s, owner_pid, cores), then the words `tail` and `stop`. End of
 file on stdin means that the parent is gone. Leaves, on stdout: one JSON line an event (started, failed, reported,
 tail, ended). However it ends, every process that the engine started is gone first: on Linux those that moved to
 another session too, since this process adopts orphans (PR_SET_CHILD_SUBREAPER) and finds them in /proc.
@@ -77,6 +77,8 @@ class Supervisor:
         # Opened for the whole life of this process.
         self.log = Path(spec["log_path"]).open("ab") if spec["log_path"] else None  # noqa: SIM115
         self.owner_pid = int(spec["owner_pid"])
+        if spec.get("cores") and LINUX:
+            os.sched_setaffinity(0, spec["cores"])  # the engine inherits it, and so do all threads that it starts
         self.engine = self._start(spec)
 
     def _start(self, spec: dict[str, Any]) -> subprocess.Popen[bytes]:

@@ -19,9 +19,8 @@ import msgspec
 
 from paretoken.errors import ParetokenError
 from paretoken.load.clock import RunClock
-from paretoken.load.connect import connector
+from paretoken.load.lines import lines_of
 from paretoken.load.loop import Loop
-from paretoken.load.message import messages
 from paretoken.load.progress import Progress, to_line
 from paretoken.load.schedule import Schedule, schedule_from_json
 from paretoken.load.sockets import kernel_stamps
@@ -48,8 +47,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _drive(schedule: Schedule, capture: Path, stopped: int) -> None:
-    ready_messages = messages(schedule)
-    connect = connector(schedule.endpoint.address, schedule.timeouts.connect_s)
+    lines = lines_of(schedule)
     _raise_descriptor_limit()
     _go_first()
     os.set_blocking(_STDOUT, False)
@@ -65,11 +63,9 @@ def _drive(schedule: Schedule, capture: Path, stopped: int) -> None:
         gc.collect()
         gc.freeze()
         gc.disable()
-        zero_ns = clock.now_ns() + _LEAD_NS + _LEAD_NS_PER_REQUEST * len(ready_messages)
+        zero_ns = clock.now_ns() + _LEAD_NS + _LEAD_NS_PER_REQUEST * len(schedule.requests)
         writer.append_run(zero_ns, zero_ns=zero_ns, mono_zero_ns=clock.monotonic_ns(zero_ns), gc="off")
-        loop = Loop(
-            schedule, ready_messages, connect, writer, clock, zero_ns, interrupts=(_STDIN, stopped), on_progress=say
-        )
+        loop = Loop(schedule, lines, writer, clock, zero_ns, interrupts=(_STDIN, stopped), on_progress=say)
         busy_s = time.process_time()
         facts = loop.run()
         busy_s = time.process_time() - busy_s

@@ -40,6 +40,7 @@ class Exchange:
         "how",
         "id",
         "interest",
+        "line",
         "position",
         "quiet_since_ns",
         "read_bytes",
@@ -50,8 +51,12 @@ class Exchange:
 
     connection: Connection  # from `take` on
 
-    def __init__(self, position: int, request_id: int, message: bytes, sink: Sink, now: Callable[[], int]) -> None:
+    def __init__(
+        self, position: int, line: int, request_id: int, message: bytes, sink: Sink, now: Callable[[], int]
+    ) -> None:
+        """`line`: which of the run's endpoints it goes to."""
         self.position = position
+        self.line = line
         self.id = request_id
         self._message = message
         self._sink = sink

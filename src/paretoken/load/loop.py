@@ -1,6 +1,6 @@
 """One thread, one selector, own sockets: sends every request when it is due, whatever the others do, and captures.
 
-In: a schedule, the finished bytes of its requests, where to connect. Out: frames into the sink, and Facts. It computes
+In: a schedule, and its lines (how to connect, the finished bytes of its requests). Out: frames into the sink, and Facts. It computes
 no metric and reads no answer. It polls only in the last moment before something is due, and looks at timeouts ten times
 a second, so that a read costs no bookkeeping. A request that could not be started because descriptors ran out is kept
 and started late: its lateness is in the record.
@@ -13,6 +13,7 @@ import msgspec
 
 from paretoken.load.clock import RunClock
 from paretoken.load.exchange import STALE, Exchange, Sink
+from paretoken.load.lines import Line, Spread
 from paretoken.load.pace import Due, Pace
 from paretoken.load.poller import READ, Poller
 from paretoken.load.pool import Pool
@@ -42,6 +43,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     connections: int  # opened
     reconnects: int  # after the server had closed a kept connection unheard
     peak_in_flight: int
+    spread: tuple[int, ...]  # requests begun on each endpoint
     held: int  # requests that waited for a free descriptor
     max_read_lag_ns: int  # the longest time from the kernel's receipt of bytes until we had dealt with them
     interrupted: bool
@@ -57,8 +59,7 @@ class Loop:
     def __init__(
         self,
         schedule: Schedule,
-        messages: Sequence[bytes],
-        connect: Callable[[], Connection],
+        lines: Sequence[Line],
         sink: Sink,
         clock: RunClock,
         zero_ns: int,
@@ -66,17 +67,17 @@ class Loop:
         interrupts: Sequence[int] = (),
         on_progress: Callable[[Progress], None] | None = None,
     ) -> None:
-        """`connect` opens one connection, `zero_ns` is the run's start, `interrupts` are descriptors that end the run
-        once they can be read."""
+        """`zero_ns` is the run's start, `interrupts` are descriptors that end the run once they can be read."""
         self._schedule = schedule
-        self._messages = messages
+        self._messages = [line.messages for line in lines]
         self._sink = sink
         self._clock = clock
         self._zero_ns = zero_ns
         self._interrupts = interrupts
         self._on_progress = on_progress
         self._poller = Poller()
-        self._pool = Pool(connect, self._poller)
+        self._pools = [Pool(line.connect, self._poller) for line in lines]
+        self._spread = Spread(len(lines), [request.session for request in schedule.requests])
         self._pace = Pace(schedule, zero_ns)
         self._active: dict[int, Exchange] = {}  # by descriptor
         self._full = False  # no descriptor is free until a request ends
@@ -133,7 +134,8 @@ class Loop:
             elif fd in self._interrupts:
                 self._cut_off = _INTERRUPTED
             else:
-                self._pool.drop(fd)
+                for pool in self._pools:
+                    pool.drop(fd)
         self._read_ns = read_ns  # the last of the batch waited longest
 
     # One request, from due to ended.
@@ -144,16 +146,19 @@ class Loop:
 
     def _start(self, due: Due) -> None:
         request = self._schedule.requests[due.position]
-        exchange = Exchange(due.position, request.id, self._messages[due.position], self._sink, self._clock.now_ns)
-        connection = self._pool.kept()
+        line = self._spread.choose(due.position)
+        message = self._messages[line][due.position]
+        exchange = Exchange(due.position, line, request.id, message, self._sink, self._clock.now_ns)
+        connection = self._pools[line].kept()
         reused = connection is not None
         started_ns = self._clock.now_ns()
         refusal: OSError | None = None
         if connection is None:
             try:
-                connection = self._pool.open()
+                connection = self._pools[line].open()
             except OSError as error:
                 if error.errno in _NO_MORE_DESCRIPTORS and self._active:
+                    self._spread.over(line)
                     self._full = True
                     self._held += 1
                     self._pace.put_back(due)
@@ -177,15 +182,15 @@ class Loop:
 
     def _after(self, exchange: Exchange) -> None:
         """What an exchange did may end it, or change what it waits for."""
-        connection = exchange.connection
+        connection, pool = exchange.connection, self._pools[exchange.line]
         if exchange.how is None:
-            self._pool.watch(connection, exchange.interest)
+            pool.watch(connection, exchange.interest)
             return
         del self._active[connection.fd]
         if exchange.reusable:
-            self._pool.keep(connection)
+            pool.keep(connection)
         else:
-            self._pool.shut(connection)
+            pool.shut(connection)
         if exchange.how == STALE:
             self._again(exchange)
         else:
@@ -196,7 +201,7 @@ class Loop:
         self._reconnects += 1
         exchange.how = None
         try:
-            connection = self._pool.open()
+            connection = self._pools[exchange.line].open()
         except OSError as error:
             exchange.refuse(error)
             self._over(exchange)
@@ -205,6 +210,7 @@ class Loop:
 
     def _over(self, exchange: Exchange) -> None:
         self._full = False
+        self._spread.over(exchange.line)
         self._refused_in_a_row = self._refused_in_a_row + 1 if exchange.how == "refused" else 0
         if self._refused_in_a_row == _REFUSED_IN_A_ROW:
             self._cut_off = _GONE
@@ -267,9 +273,10 @@ class Loop:
 
     def _close(self) -> None:
         for exchange in self._active.values():
-            self._pool.shut(exchange.connection)
+            self._pools[exchange.line].shut(exchange.connection)
         self._active.clear()
-        self._pool.close()
+        for pool in self._pools:
+            pool.close()
         self._poller.close()
 
     def _facts(self) -> Facts:
@@ -282,9 +289,10 @@ class Loop:
             reads=self._reads,
             unstamped_reads=self._unstamped,
             read_bytes=self._read_bytes,
-            connections=self._pool.opened,
+            connections=sum(pool.opened for pool in self._pools),
             reconnects=self._reconnects,
             peak_in_flight=self._peak,
+            spread=tuple(self._spread.requests),
             held=self._held,
             max_read_lag_ns=self._max_lag_ns,
             interrupted=self._cut_off == _INTERRUPTED,

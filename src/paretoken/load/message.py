@@ -7,10 +7,14 @@ from paretoken.load.schedule import Endpoint, Schedule
 from paretoken.wire.http1 import bearer, request_head
 
 
-def messages(schedule: Schedule) -> list[bytes]:
-    """Head and body of every request, in the schedule's order. Raises EndpointError when the key is not there."""
+def messages(schedule: Schedule) -> list[list[bytes]]:
+    """For each endpoint: head and body of every request, in the schedule's order. Raises EndpointError when the key is
+    not there."""
     headers = {**schedule.headers, **authorization(schedule.api_key_env)}
-    return [message(schedule.endpoint, "POST", headers, request.body.encode()) for request in schedule.requests]
+    return [
+        [message(endpoint, "POST", headers, request.body.encode()) for request in schedule.requests]
+        for endpoint in schedule.endpoints
+    ]
 
 
 def message(endpoint: Endpoint, method: str, headers: dict[str, str], body: bytes) -> bytes:

@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 
 from paretoken.core.record import Record
 from paretoken.load.clock import RunClock
-from paretoken.load.connect import connector
+from paretoken.load.lines import lines_of
 from paretoken.load.loop import Facts, Loop
-from paretoken.load.message import messages
 from paretoken.load.progress import Progress
 from paretoken.load.schedule import Schedule
 from paretoken.load.sockets import kernel_stamps
@@ -79,13 +78,12 @@ def stream_one(schedule: Schedule, on_body: OnBody, on_progress: Callable[[Progr
     """
     if len(schedule.requests) != 1:
         raise ValueError(f"one request is streamed, not {len(schedule.requests)}")
-    connect = connector(schedule.endpoint.address, schedule.timeouts.connect_s)
-    ready_messages = messages(schedule)
+    lines = lines_of(schedule)
     clock = RunClock()
     with kernel_stamps():
         zero_ns = clock.now_ns()
         sink = FrameList(on_body)
-        loop = Loop(schedule, ready_messages, connect, sink, clock, zero_ns, on_progress=on_progress)
+        loop = Loop(schedule, lines, sink, clock, zero_ns, on_progress=on_progress)
         try:
             facts = loop.run()
         except EnoughHeard as enough:  # the loop has closed its connection

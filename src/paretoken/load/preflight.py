@@ -9,6 +9,7 @@ import msgspec
 from paretoken.errors import EndpointError
 from paretoken.load.clock import RunClock
 from paretoken.load.connect import connector
+from paretoken.load.lines import Line
 from paretoken.load.loop import Loop
 from paretoken.load.message import authorization, message
 from paretoken.load.one import FrameList
@@ -70,7 +71,7 @@ def _get(endpoint: Endpoint, headers: dict[str, str]) -> tuple[str, str, Respons
     schedule = Schedule(endpoint=endpoint, protocol="", arrivals=ClosedLoop(1), requests=(question,), timeouts=_LIMITS)
     zero_ns = clock.now_ns()
     sink = FrameList()
-    Loop(schedule, [message(endpoint, "GET", headers, b"")], connect, sink, clock, zero_ns).run()
+    Loop(schedule, [Line(connect, [message(endpoint, "GET", headers, b"")])], sink, clock, zero_ns).run()
     answer = ResponseReader()
     end = Frame(0, END, 0, b"")
     for frame in sink.frames:

@@ -5,7 +5,7 @@ and records/read.py reads again. Bodies are finished JSON text: nothing is compo
 `api_key_env` names the environment variable from which the child takes the key.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -60,6 +60,7 @@ class Planned(msgspec.Struct, frozen=True):
 class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     schema: int = SCHEMA
     endpoint: Endpoint
+    replicas: tuple[Endpoint, ...] = ()  # more of the same, if the load is to be spread
     protocol: str
     headers: dict[str, str] = msgspec.field(default_factory=dict)
     api_key_env: str | None = None
@@ -77,6 +78,10 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
             raise UsageError(f"{sessions} sessions have {len(self.arrivals.due_s)} due moments; give one for each")
         if isinstance(self.arrivals, ClosedLoop) and self.arrivals.concurrency < 1:
             raise UsageError("a closed loop needs at least one stream")
+
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        return (self.endpoint, *self.replicas)
 
     def sessions(self) -> list[list[int]]:
         """The positions in `requests` of each session's turns; sessions in the order in which they first appear."""
@@ -102,10 +107,11 @@ def schedule_of(
     timeouts: Timeouts | None = None,
     duration_s: float | None = None,
     grace_s: float = 0.0,
+    replica_urls: Sequence[str] = (),
 ) -> Schedule:
-    """`extra` is added to every body (an engine's own switches, such as cache_prompt)."""
+    """`replica_urls` are further endpoints of the same engine. `extra` is added to every body (an engine's own switches, such as cache_prompt)."""
     speaks = protocol_named(protocol)
-    address = final_address(url, speaks.default_path)
+    first, *others = (_endpoint(each, speaks.default_path) for each in (url, *replica_urls))
     requests = tuple(
         Planned(
             id=request.id,
@@ -119,7 +125,8 @@ def schedule_of(
         for request in workload.requests
     )
     return Schedule(
-        endpoint=Endpoint(address.scheme, address.host, address.port, address.path),
+        endpoint=first,
+        replicas=tuple(others),
         protocol=protocol,
         api_key_env=api_key_env,
         arrivals=_loop_of(arrivals, len({request.session for request in requests})),
@@ -139,6 +146,11 @@ def schedule_from_json(data: bytes) -> Schedule:
     if schedule.schema != SCHEMA:
         raise CaptureError(f"the stored schedule has schema {schedule.schema}; this version reads {SCHEMA}")
     return schedule
+
+
+def _endpoint(url: str, default_path: str) -> Endpoint:
+    address = final_address(url, default_path)
+    return Endpoint(address.scheme, address.host, address.port, address.path)
 
 
 def _loop_of(arrivals: Arrivals, sessions: int) -> ClosedLoop | OpenLoop:

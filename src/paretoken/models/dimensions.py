@@ -34,6 +34,7 @@ class Dimensions:
     mix: tuple[tuple[str, float], ...]  # number type → share of all matrices' parameters, largest first
     weight_bytes_per_step: int
     kv_items_per_token: int | None
+    head_width: int | None  # numbers in the key of one head
 
     @property
     def label(self) -> str:
@@ -82,6 +83,7 @@ def dimensions(header: Header) -> Dimensions:
         mix=_mix(matrices),
         weight_bytes_per_step=round(sum(tensor.bytes * _part(tensor, share) for tensor in used)),
         kv_items_per_token=_kv_items(header, heads, kv_heads),
+        head_width=_head_width(header, heads),
     )
 
 
@@ -111,13 +113,18 @@ def _per_layer(header: Header, name: str, layers: int | None) -> list[int] | Non
 
 def _kv_items(header: Header, heads: list[int] | None, kv_heads: list[int] | None) -> int | None:
     """Numbers kept a token: keys and values of every KV head of every layer."""
-    d_model = _size(header, "embedding_length")
-    if not heads or not kv_heads or d_model is None or max(heads) == 0:
+    head = _head_width(header, heads)
+    if not kv_heads or head is None:
         return None
-    head = d_model // max(heads)
-    key = _size(header, "attention.key_length") or head
     value = _size(header, "attention.value_length") or head
-    return sum(kv_heads) * (key + value)
+    return sum(kv_heads) * (head + value)
+
+
+def _head_width(header: Header, heads: list[int] | None) -> int | None:
+    d_model = _size(header, "embedding_length")
+    if not heads or d_model is None or max(heads) == 0:
+        return None
+    return _size(header, "attention.key_length") or d_model // max(heads)
 
 
 def _expert_share(header: Header) -> float:

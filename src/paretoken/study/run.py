@@ -19,6 +19,7 @@ from paretoken.core.objective import Load
 from paretoken.core.record import Record
 from paretoken.core.request import Workload
 from paretoken.engines.base import Running
+from paretoken.engines.replicas import launch_candidate
 from paretoken.load.progress import Progress
 from paretoken.load.run import run_load
 from paretoken.load.schedule import Timeouts, schedule_of
@@ -58,6 +59,7 @@ class Run:
     load_s: float | None
     interrupted: bool
     died: str | None = None  # why the load process ended early, if it did
+    memory_bytes: int | None = None  # of all engine processes at the end of the load; None where /proc does not tell
 
     @property
     def failed_share(self) -> float:
@@ -76,6 +78,29 @@ def cpu_seconds(pid: int | None) -> float | None:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def _engine_cpu_s(running: Running) -> float | None:
+    times = [cpu_seconds(part.pid) for part in running.parts]
+    return None if any(time is None for time in times) else sum(time or 0.0 for time in times)
+
+
+def _memory_bytes(running: Running) -> int | None:
+    """What the engine's processes hold, shared pages counted once over all of them (PSS)."""
+    sizes = [memory_bytes(part.pid) for part in running.parts]
+    return None if any(size is None for size in sizes) else sum(size or 0 for size in sizes)
+
+
+def memory_bytes(pid: int | None) -> int | None:
+    """Proportional set size of one process: pages that several share count in parts. None where /proc does not tell."""
+    if pid is None:
+        return None
+    try:
+        text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    except OSError:
+        return None
+    kib = next((line.split()[1] for line in text.splitlines() if line.startswith("Pss:")), None)
+    return None if kib is None else int(kib) * 1024
+
+
 def run_on(bench: Bench, running: Running, workload: Workload, ask: Ask, facts: Mapping[str, Any]) -> Run:
     """Runs the workload against what runs there. `facts` go into run.json beside what the run itself knows.
 
@@ -86,6 +111,7 @@ def run_on(bench: Bench, running: Running, workload: Workload, ask: Ask, facts: 
         workload,
         ask.arrivals,
         url=running.base_url,
+        replica_urls=[part.base_url for part in running.parts[1:]],
         model=running.model_name,
         protocol=running.protocol,
         extra=ask.extra,
@@ -94,14 +120,15 @@ def run_on(bench: Bench, running: Running, workload: Workload, ask: Ask, facts: 
         duration_s=ask.duration_s,
         grace_s=ask.grace_s,
     )
-    engine_before = cpu_seconds(running.pid)
+    engine_before = _engine_cpu_s(running)
     result = run_load(
         schedule,
         folder.path,
         on_progress=lambda progress: bench.talk.progress(_progress_text(progress)),
         keep_text=ask.keep_text,
     )
-    engine_s = _used_s(engine_before, cpu_seconds(running.pid), result.client_cpu_s)
+    engine_s = _used_s(engine_before, _engine_cpu_s(running), result.client_cpu_s)
+    memory = _memory_bytes(running)
     bench.talk.progress("")
     threads = running.engine_args.get("threads")
     doubts = doubts_of(
@@ -110,7 +137,7 @@ def run_on(bench: Bench, running: Running, workload: Workload, ask: Ask, facts: 
             load=ask.load,
             shared_prefix_tokens=workload.shared_prefix_tokens,
             cores=bench.machine["logical_cores"],
-            engine_threads=threads if isinstance(threads, int) and running.pid is not None else 0,
+            engine_threads=threads * len(running.parts) if isinstance(threads, int) and running.pid is not None else 0,
             client_cpu_share=result.client_cpu_share,
             own_cpu_s=engine_s,
             contention=result.contention,
@@ -124,6 +151,8 @@ def run_on(bench: Bench, running: Running, workload: Workload, ask: Ask, facts: 
             "load": ask.load.as_json(),
             "workload": {"name": workload.name, "digest": workload.digest, "seed": workload.seed},
             "engine_args": dict(running.engine_args),
+            "replicas": len(running.parts),
+            "memory_bytes": memory,
             "clock": result.clock,
             "client": dict(result.facts),
             "machine": bench.machine,
@@ -145,6 +174,7 @@ def run_on(bench: Bench, running: Running, workload: Workload, ask: Ask, facts: 
         running.load_s,
         result.interrupted,
         result.died,
+        memory,
     )
 
 
@@ -159,7 +189,7 @@ def run_candidate(bench: Bench, candidate: Candidate, workload: Workload, load: 
     """Starts the candidate's engine for this run alone, and stops it afterwards. Raises EngineError, UsageError."""
     settings = bench.settings(dict(candidate.engine_settings))
     bench.talk.progress(f"starting {candidate.label}")
-    with bench.engine.launch(candidate.model.path, settings) as running:
+    with launch_candidate(bench.engine, candidate.model.path, settings, candidate.replicas) as running:
         ask = Ask(load, extra=bench.engine.request_extra(settings), timeouts=Timeouts(first_byte_s=120, total_s=300))
         return run_on(bench, running, workload, ask, {"candidate": candidate.as_json()})
 

@@ -1,80 +1,80 @@
-"""Which candidates a study looks at: the untouched baseline, the expert's hand setting, and number type × slots.
+"""What a study may try: the techniques' options as the axes of a tree, and what a point of it means to an engine.
 
-Enters the model as given and the stated load; leaves candidates that may not be made yet. What is worth trying is the
-techniques' own word (techniques/); what is left out here, and why, is said beside it. Starts nothing.
+Enters the model as given, the engine's own defaults and the stated load; leaves a Space. What is worth trying is the
+techniques' own word (techniques/); which axes depend on which, and what is known not to work before any launch, is said
+here. Starts nothing; a model that has to be made is made when its candidate is asked for.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from paretoken.core.candidate import Candidate, Model
+from paretoken.machine.quota import cpu_quota
 from paretoken.models.dimensions import dimensions
 from paretoken.models.gguf_header import read_header
-from paretoken.techniques.base import Situation
-from paretoken.techniques.model.quantize import Quantize
-from paretoken.techniques.service.batching import Batching
+from paretoken.search.space import Axis, Constraint, Option, Point, Tree
+from paretoken.techniques import TECHNIQUES
+from paretoken.techniques.base import Situation, Technique
+
+DEFAULT = "default"  # the engine's own way, or the model as given
+WEIGHTS, SLOTS, REPLICAS, THREADS, CHUNK = "quantize", "batching", "replicas", "threads", "prefill_chunk"
+# In the order in which they are switched on: replicas share out the slots and threads that are set by then. The prompt
+# cache is on in every candidate, and what it brings is measured when a winner is explained.
+AXES = (WEIGHTS, "kv_cache", SLOTS, THREADS, REPLICAS, CHUNK, "flash_attention", "speculate", "samplers")
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
-    """One candidate by what is switched on. `number_type` None: the model as given; `batching` None: the engine's
-    own default of one slot."""
-
-    number_type: str | None = None
-    batching: tuple[int, int] | None = None  # slots, context per slot
-
-    @property
-    def slots(self) -> int:
-        return 1 if self.batching is None else self.batching[0]
-
-    def label(self, published: str) -> str:
-        """'Q8_0 · 8 slots'; the model as given says so."""
-        weights = f"{published} as given" if self.number_type is None else self.number_type
-        return f"{weights} · {self.slots} slot{'s' if self.slots > 1 else ''}"
-
-
-BASELINE = Point()
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Space:
-    """`points` has the baseline first and the hand setting second (where it is another); no two are the same run."""
+    """`settings` says what an option of an axis means to its technique."""
 
     model: Model
     engine: str
     base_settings: dict[str, Any]  # the engine's own defaults, named
     published: str  # the number type of the model as given
     streams: int
-    points: tuple[Point, ...]
-    hand: Point
+    tree: Tree
+    settings: Mapping[tuple[str, Option], Mapping[str, Any]]
+    hand: Point  # what an expert would set first; the baseline at one stream
+
+    @property
+    def baseline(self) -> Point:
+        return self.tree.default
+
+    def switched_on(self, point: Point) -> list[str]:
+        """The techniques of a point, in the order of the axes."""
+        return [name for name in AXES if point.get(name, DEFAULT) != DEFAULT]
+
+    def words(self, axis: str, option: Option) -> str:
+        return self._techniques[axis].words(self.settings[axis, option])
 
     def label(self, point: Point) -> str:
-        return point.label(self.published)
-
-    def number_types(self) -> list[str]:
-        return list(dict.fromkeys(p.number_type for p in self.points if p.number_type is not None))
-
-    def most_slots(self) -> list[Point]:
-        """Each number type, and the model as given, at the most slots; without the baseline."""
-        most = max((p.slots for p in self.points), default=1)
-        return [p for p in self.points if p.slots == most and p != BASELINE]
-
-    def fewer_slots(self, number_type: str | None) -> list[Point]:
-        """The same number type at fewer slots, the baseline left out."""
-        most = max(p.slots for p in self.points)
-        return [p for p in self.points if p.number_type == number_type and p.slots < most and p != BASELINE]
+        """'Q8_0 · 8 slots'; the model as given says so. What else is the engine's own way is not named."""
+        found = [f"{self.published} as given", "1 slot"]
+        for place, axis in enumerate((WEIGHTS, SLOTS)):
+            if point.get(axis, DEFAULT) != DEFAULT:
+                found[place] = self.words(axis, point[axis])
+        others = [axis for axis in self.switched_on(point) if axis not in (WEIGHTS, SLOTS)]
+        return " · ".join([*found, *(self.words(axis, point[axis]) for axis in others)])
 
     def candidate(self, point: Point, cache: Path | None = None) -> Candidate:
         """The candidate of this point; a model that has to be made is made, once. Raises ModelError, UsageError."""
         found = Candidate("", self.engine, self.model, self.base_settings)
-        if point.number_type is not None:
-            found = Quantize().apply(found, {"to": point.number_type}, cache)
-        if point.batching is not None:
-            slots, context = point.batching
-            found = Batching().apply(found, {"slots": slots, "context_per_slot": context})
+        for axis in self.switched_on(point):
+            found = self._techniques[axis].apply(found, self.settings[axis, point[axis]], cache)
         return replace(found, label=self.label(point))
+
+    def slots(self, point: Point) -> int:
+        """Requests decoded together, over all replicas."""
+        if point.get(SLOTS, DEFAULT) == DEFAULT:
+            return 1
+        return int(self.settings[SLOTS, point[SLOTS]]["slots"])
+
+    @cached_property
+    def _techniques(self) -> dict[str, Technique]:
+        return {axis.name: TECHNIQUES.load(axis.name)() for axis in self.tree.axes}
 
 
 def space_for(
@@ -82,25 +82,57 @@ def space_for(
 ) -> Space:
     """All points for this model and load. Raises UsageError where a request does not fit the model's context."""
     header = read_header(Path(model.path))
-    situation = Situation(header, engine, streams, tokens_per_request)
-    batchings = _worth_trying(
-        [(int(o["slots"]), int(o["context_per_slot"])) for o in Batching().options(situation)], streams
+    threads = base_settings.get("threads") or cpu_quota()
+    situation = Situation(header, engine, streams, tokens_per_request, threads)
+    axes, settings = [], {}
+    for name in AXES:
+        technique: Technique = TECHNIQUES.load(name)()
+        options = {_option(o): o for o in technique.options(situation) if _worth_trying(name, o, streams)}
+        settings |= {(name, option): meant for option, meant in options.items()}
+        axes.append(Axis(name, (DEFAULT, *options), technique.level, _only_if(name, axes)))
+    tree = Tree(tuple(axis for axis in axes if len(axis.options) > 1), _constraints(settings))
+    slots = [option for axis, option in settings if axis == SLOTS]
+    hand = tree.default.changed(SLOTS, slots[-1]) if slots else tree.default
+    return Space(model, engine, dict(base_settings), dimensions(header).file_type, streams, tree, settings, hand)
+
+
+def _option(settings: Mapping[str, Any]) -> Option:
+    """An option is named by the first of its settings: the others follow from it."""
+    found: Option = next(iter(settings.values()))
+    return found
+
+
+def _worth_trying(name: str, settings: Mapping[str, Any], streams: int) -> bool:
+    """Fewer slots than half the streams leave most of them waiting in a queue: the baseline, with the engine's one
+    slot, shows that already and no other technique undoes it."""
+    slots = int(settings.get("slots", 0))
+    return name != SLOTS or (slots > 1 and 2 * slots >= streams)
+
+
+def _only_if(name: str, axes: Sequence[Axis]) -> tuple[tuple[str, tuple[Option, ...]], ...]:
+    if name != REPLICAS:
+        return ()
+    by_name = {axis.name: axis for axis in axes}
+    return tuple(
+        (axis, options)
+        for axis, options in (
+            (SLOTS, by_name[SLOTS].options[1:]),  # one slot can't be shared out
+            (THREADS, (DEFAULT,)),  # replicas take all cores
+        )
+        if len(by_name[axis].options) > 1
     )
-    types: list[str | None] = [None, *(str(o["to"]) for o in Quantize().options(situation))]
-    hand = BASELINE if streams == 1 else Point(None, batchings[0])
-    points = [BASELINE]
-    if hand != BASELINE:
-        points.append(hand)
-    for number_type in types:
-        for batching in batchings:
-            point = Point(number_type, None if batching[0] == 1 else batching)
-            if point not in points:
-                points.append(point)
-    published = dimensions(header).file_type
-    return Space(model, engine, dict(base_settings), published, streams, tuple(points), hand)
 
 
-def _worth_trying(batchings: Sequence[tuple[int, int]], streams: int) -> list[tuple[int, int]]:
-    """Most slots first. Fewer slots than half the streams leave most of them waiting in a queue: the baseline, with
-    the engine's one slot, shows that already and no other weights undo it."""
-    return sorted((b for b in batchings if 2 * b[0] >= streams), reverse=True)
+def _constraints(settings: Mapping[tuple[str, Option], Mapping[str, Any]]) -> tuple[Constraint, ...]:
+    def quantised_cache_has_flash(point: Point) -> bool:
+        return point.get("kv_cache", DEFAULT) == DEFAULT or point.get("flash_attention", DEFAULT) == DEFAULT
+
+    def every_replica_has_a_slot(point: Point) -> bool:
+        if point.get(REPLICAS, DEFAULT) == DEFAULT:
+            return True
+        return bool(settings[REPLICAS, point[REPLICAS]]["replicas"] <= settings[SLOTS, point[SLOTS]]["slots"])
+
+    return (
+        Constraint("kv_cache", quantised_cache_has_flash, "a quantised KV cache needs flash attention"),
+        Constraint("replicas", every_replica_has_a_slot, "every replica needs a slot"),
+    )

@@ -6,11 +6,11 @@ and judges nothing: `verification` does, by the level that is claimed here.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from paretoken.core.candidate import MODEL_LEVEL, SERVICE_LEVEL, Candidate
+from paretoken.core.candidate import MODEL_LEVEL, SERVICE_LEVEL, Applied, Candidate
 from paretoken.models.gguf_header import Header
 
 MAY_CHANGE = {MODEL_LEVEL: "which tokens come", SERVICE_LEVEL: "only when they come"}
@@ -28,6 +28,7 @@ class Situation:
     engine: str
     streams: int
     tokens_per_request: int  # prompt and answer of the longest request
+    threads: int = 1  # that may run here at once: the CPU quota
 
 
 class Technique(Protocol):
@@ -38,10 +39,26 @@ class Technique(Protocol):
     engines: tuple[str, ...]
 
     def options(self, situation: Situation) -> list[dict[str, Any]]:
-        """Settings worth trying, no two with the same effect; empty where the technique does not apply."""
+        """Settings worth trying, no two with the same effect, none that the engine has anyway; empty where the technique
+        does not apply."""
+
+    def words(self, settings: Mapping[str, Any]) -> str:
+        """A few words for a label: '8 slots'."""
 
     def apply(self, candidate: Candidate, settings: Mapping[str, Any], cache: Path | None = None) -> Candidate:
         """The candidate with this technique switched on. A model that has to be made is made, once."""
+
+
+def switched_on(
+    candidate: Candidate, technique: Technique, settings: Mapping[str, Any], **engine_settings: Any
+) -> Candidate:
+    """The candidate with these engine settings, its label and its techniques saying so."""
+    return replace(
+        candidate,
+        label=f"{candidate.label} · {technique.words(settings)}",
+        engine_settings={**candidate.engine_settings, **engine_settings},
+        techniques=(*candidate.techniques, Applied(technique.name, technique.level, dict(settings))),
+    )
 
 
 def described(technique: Technique) -> dict[str, Any]:

@@ -21,9 +21,11 @@ from paretoken.models.gguf_types import BY_NAME, FILE_TYPES
 from paretoken.models.gguf_write import Change, bytes_as, write_like
 from paretoken.techniques.base import Situation
 
-# From the most bits to the fewest. All have blocks of at most 32, which fit the widths of small models; K-quants need
-# widths that 256 divides, and where they fall back they are another type under their own name.
-TYPES = ("F16", "Q8_0", "Q4_1", "Q4_0")
+# From the most bits to the fewest.
+TYPES = (
+    *("F16", "BF16", "Q8_0", "Q6_K", "Q5_1", "Q5_K", "Q5_0", "Q4_1", "Q4_K", "Q4_0", "IQ4_NL"),
+    *("IQ4_XS", "MXFP4", "Q3_K", "Q2_K"),
+)
 FALLBACK = "F16"
 # The matrix that makes the logits is never rounded more coarsely: its error goes straight into every choice.
 OUTPUT_AT_LEAST = "Q8_0"
@@ -47,7 +49,8 @@ class Quantize:
         plans = [given]
         for kind in TYPES:
             types = plan(situation.header, kind)
-            if types not in plans:
+            # A type that matrices fall back from is another one under its own name.
+            if types not in plans and _fits(situation.header, kind):
                 plans.append(types)
                 found.append({"to": kind})
         return found
@@ -56,24 +59,47 @@ class Quantize:
         made = quantize(candidate.model, settings["to"], cache)
         return replace(
             candidate,
-            label=f"{candidate.label} · {settings['to']}",
+            label=f"{candidate.label} · {self.words(settings)}",
             model=made,
             techniques=(*candidate.techniques, Applied(self.name, self.level, dict(settings))),
         )
 
+    def words(self, settings: Mapping[str, Any]) -> str:
+        return str(settings["to"])
+
 
 def plan(header: Header, to: str) -> dict[str, str]:
     """The number type of every tensor when the model is quantised to `to`."""
-    names = {tensor.name for tensor in header.tensors}
-    output = OUTPUT if OUTPUT in names else EMBEDDING
+    output = _output_of(header)
     return {tensor.name: _type_for(tensor, to, output) for tensor in header.tensors}
 
 
+def _fits(header: Header, to: str) -> bool:
+    """Whether the blocks of a type fit the width of every matrix that it would be given."""
+    output = _output_of(header)
+    return all(
+        tensor.width % BY_NAME[to].block_items == 0 for tensor in header.tensors if _is_changed(tensor, to, output)
+    )
+
+
+def _output_of(header: Header) -> str:
+    return OUTPUT if any(tensor.name == OUTPUT for tensor in header.tensors) else EMBEDDING
+
+
+def _is_matrix(tensor: Tensor) -> bool:
+    named = len(tensor.shape) > 1 and tensor.name.endswith(".weight")
+    return named and tensor.type not in KEPT_TYPES and not any(part in tensor.name for part in KEPT)
+
+
+def _is_changed(tensor: Tensor, to: str, output: str) -> bool:
+    """Whether this very type is meant for it, and not the finer one of the output."""
+    return _is_matrix(tensor) and (tensor.name != output or TYPES.index(to) <= TYPES.index(OUTPUT_AT_LEAST))
+
+
 def _type_for(tensor: Tensor, to: str, output: str) -> str:
-    is_matrix = len(tensor.shape) > 1 and tensor.name.endswith(".weight")
-    if not is_matrix or tensor.type in KEPT_TYPES or any(part in tensor.name for part in KEPT):
+    if not _is_matrix(tensor):
         return tensor.type
-    if tensor.name == output and TYPES.index(to) > TYPES.index(OUTPUT_AT_LEAST):
+    if not _is_changed(tensor, to, output):
         to = OUTPUT_AT_LEAST
     return to if tensor.width % BY_NAME[to].block_items == 0 else FALLBACK
 

@@ -5,14 +5,13 @@ splits its context over its slots, so the context is always given per slot: more
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from paretoken.core.candidate import SERVICE_LEVEL, Applied, Candidate
+from paretoken.core.candidate import SERVICE_LEVEL, Candidate
 from paretoken.errors import UsageError
 from paretoken.models.dimensions import dimensions
-from paretoken.techniques.base import Situation
+from paretoken.techniques.base import Situation, switched_on
 
 CONTEXT_STEP = 256  # llama.cpp rounds a slot's context up to this
 
@@ -22,7 +21,7 @@ class Batching:
     level = SERVICE_LEVEL
     needs = "an engine that decodes several requests in one step; memory for one KV cache a slot"
     risk = "each answer slows down when all slots are busy; sums in another order move rounding"
-    engines: tuple[str, ...] = ("llamacpp",)
+    engines: tuple[str, ...] = ("llamacpp", "scripted")
 
     def options(self, situation: Situation) -> list[dict[str, Any]]:
         """One slot, half the streams, all of them. Raises UsageError when one request exceeds the model's context."""
@@ -33,13 +32,10 @@ class Batching:
         return [{"slots": count, "context_per_slot": context} for count in counts]
 
     def apply(self, candidate: Candidate, settings: Mapping[str, Any], cache: Path | None = None) -> Candidate:
-        slots = settings["slots"]
-        return replace(
-            candidate,
-            label=f"{candidate.label} · {slots} slot{'s' if slots > 1 else ''}",
-            engine_settings={**candidate.engine_settings, **settings},
-            techniques=(*candidate.techniques, Applied(self.name, self.level, dict(settings))),
-        )
+        return switched_on(candidate, self, settings, **settings)
+
+    def words(self, settings: Mapping[str, Any]) -> str:
+        return f"{settings['slots']} slot{'s' if settings['slots'] > 1 else ''}"
 
 
 def context_per_slot(tokens_per_request: int, model_context_tokens: int | None) -> int:
