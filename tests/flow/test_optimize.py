@@ -16,7 +16,7 @@ import pytest
 from paretoken.core.candidate import Model
 from paretoken.engines.llamacpp import LlamaCpp
 from paretoken.report.terminal import last_screen
-from paretoken.serve.winner import winner_of
+from paretoken.study.winner import winner_of
 from paretoken.study import optimize as optimize_module
 from paretoken.study import plan as plan_module
 from paretoken.study.optimize import optimize

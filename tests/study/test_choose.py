@@ -2,26 +2,14 @@ from typing import Any
 
 import pytest
 
-from paretoken.core.candidate import Candidate, Model
-from paretoken.core.objective import Limit, Load, Objective
-from paretoken.core.trial import Trial
+from paretoken.core.objective import Limit
 from paretoken.core.verdict import Effect
-from paretoken.metrics.slo import Held, parse_slo
-from paretoken.study.choose import Entrant, finalists_in_order, recommend
-
-
-def objective(slo: str = "", goal: str = "cost") -> Objective:
-    return Objective(Load(concurrency=8), 32, goal=goal, slo=parse_slo(slo) if slo else ())
+from paretoken.metrics.slo import Held
+from paretoken.study.choose import Entrant, recommend
 
 
 def effect(verdict: str) -> Effect:
     return Effect("output_tok_s", verdict, 1.2, (1.1, 1.3), blocks=6, margin=0.03)
-
-
-def trial(label: str, rate: float | None, state: str = "complete", **more: Any) -> Trial:
-    model = Model("m", "m.gguf", "f", 1)
-    metrics: dict[str, Any] = {"output_tok_s": {"value": rate, "ci95": None, "reasons": []}, **more}
-    return Trial("t", "screening", Candidate(label, "llamacpp", model, {}), state, metrics=metrics)
 
 
 def hand_of(verdict: str = "better", **changes: Any) -> Entrant:
@@ -83,17 +71,6 @@ def test_at_one_stream_the_hand_setting_is_the_baseline() -> None:
     assert recommend(Entrant("B"), None, None).label == "B"
 
 
-def test_failed_trials_are_never_finalists_and_the_fastest_is_first() -> None:
-    trials = [
-        trial("slow", 10),
-        trial("crashed", 99, "crashed"),
-        trial("fast", 20),
-        trial("H", 50),
-        trial("none", None),
-    ]
-    assert [t.candidate.label for t in finalists_in_order(trials, ["B", "H"], objective())] == ["fast", "slow"]
-
-
 def test_at_one_stream_the_finalist_is_worse_than_the_baseline_in_nothing() -> None:
     finalist = Entrant("F", vs_baseline=effect("better"), worse_than_hand="tpot_p50_ms")
     choice = recommend(Entrant("B"), None, finalist)
@@ -108,28 +85,6 @@ def test_nothing_is_known_beside_a_baseline_that_fails_its_requests() -> None:
 def test_a_failing_hand_setting_is_no_rival() -> None:
     choice = recommend(Entrant("B"), hand_of("invalid", failed_share=0.5), finalist_of("invalid", "better"))
     assert choice.label == "F" and "the hand setting failed" in choice.why
-
-
-def wait(ttft_ms: float, e2e_ms: float = 1.0) -> dict[str, Any]:
-    return {"ttft_from_due_ms": {"p50": ttft_ms / 2, "p95": ttft_ms}, "e2e_ms": {"p50": e2e_ms}}
-
-
-def test_who_kept_the_slo_comes_before_who_was_faster_and_then_the_nearest() -> None:
-    trials = [
-        trial("far", 90, **wait(4000)),
-        trial("near", 80, **wait(2200)),
-        trial("slow", 10, **wait(1000)),
-        trial("fast", 20, **wait(1900)),
-        trial("unknown", 99),
-    ]
-    found = finalists_in_order(trials, [], objective("p95 ttft < 2s"))
-    assert [t.candidate.label for t in found] == ["fast", "slow", "near", "far", "unknown"]
-
-
-def test_a_wait_is_chosen_by_the_shortest_whole_answer() -> None:
-    trials = [trial("rate", 90, **wait(1, 500)), trial("wait", 20, **wait(1, 200)), trial("unknown", 99)]
-    found = finalists_in_order(trials, [], objective(goal="latency"))
-    assert [t.candidate.label for t in found] == ["wait", "rate"]
 
 
 def slo(verdict: str, value_ms: float) -> tuple[Held, ...]:

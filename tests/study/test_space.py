@@ -1,47 +1,97 @@
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
-from paretoken.study.plan import Pace, block_requests, final_requests, make_plan, replanned
-from paretoken.study.space import BASELINE, Point, _worth_trying
+from paretoken.core.candidate import Model
+from paretoken.errors import UsageError
+from paretoken.models.find import resolve
+from paretoken.search.space import Point
+from paretoken.study.ablation import ablations_of, further_points
+from paretoken.study.space import Space, space_for
+
+from ..models.gguf_builder import small_llama
+
+DEFAULTS = {"threads": 2, "batch_threads": 2, "slots": 1, "context_per_slot": 4096, "kv_type": "f16"}
 
 
-def test_labels_say_what_is_as_given() -> None:
-    assert BASELINE.label("Q4_1") == "Q4_1 as given · 1 slot"
-    assert Point(None, (8, 512)).label("Q4_1") == "Q4_1 as given · 8 slots"
-    assert Point("Q8_0", (4, 512)).label("Q4_1") == "Q8_0 · 4 slots"
+@pytest.fixture
+def space_at(tmp_path: Path) -> Callable[[int], Space]:
+    path = tmp_path / "base.gguf"
+    path.write_bytes(small_llama().build())
+    model: Model = resolve(str(path), tmp_path / "cache")
+
+    def build(streams: int) -> Space:
+        return space_for(
+            model, engine="llamacpp", base_settings=DEFAULTS, streams=streams, tokens_per_request=200
+        )
+
+    return build
 
 
-def test_fewer_slots_than_half_the_streams_are_not_tried() -> None:
-    assert _worth_trying([(1, 512), (4, 512), (8, 512)], streams=8) == [(8, 512), (4, 512)]
-    assert _worth_trying([(1, 512)], streams=1) == [(1, 512)]
+def at(space: Space, **options: object) -> Point:
+    point = space.baseline
+    for axis, option in options.items():
+        point = point.changed(axis, option)  # type: ignore[arg-type]
+    return point
 
 
-@pytest.mark.parametrize("streams", [1, 2, 4, 8, 16, 64])
-def test_the_finals_never_have_fewer_requests_than_p95_needs(streams: int) -> None:
-    assert 6 * block_requests(streams) >= final_requests()
-    assert block_requests(streams) % streams == 0
+def test_labels_say_what_is_as_given_and_what_is_not_the_engines_own(space_at: Callable[[int], Space]) -> None:
+    space = space_at(8)
+    assert space.label(space.baseline) == f"{space.published} as given · 1 slot"
+    assert space.label(space.hand) == f"{space.published} as given · 8 slots"
+    point = at(space, quantize="Q8_0", batching=4, replicas=2, samplers="short")
+    assert space.tree.why_not(point) is None
+    assert space.label(point) == "Q8_0 · 4 slots · 2 replicas · short sampler chain"
+    assert space.switched_on(point) == ["quantize", "batching", "replicas", "samplers"]
 
 
-def test_a_short_budget_costs_behaviour_positions_and_never_requests() -> None:
-    pace = Pace(token_s=0.013, prefill_s=0.003, start_s=1.5)
-    short, long = (
-        make_plan(budget_s=b, streams=8, output_tokens=32, new_models=3, candidates=8, pace=pace) for b in (60, 3600)
-    )
-    assert short.final_positions < long.final_positions == 2048
-    assert short.requests_per_block == long.requests_per_block
-    assert short.final_positions >= 512
-    assert short.short is not None and "positions" in short.short and long.short is None
-    assert long.total_s == sum(step.seconds for step in long.steps)
+def test_fewer_slots_than_half_the_streams_are_not_tried(space_at: Callable[[int], Space]) -> None:
+    axes = {axis.name: axis.options for axis in space_at(8).tree.axes}
+    assert axes["batching"] == ("default", 4, 8)
+    axes = {axis.name: axis.options for axis in space_at(1).tree.axes}
+    assert "batching" not in axes and "replicas" not in axes
+    assert space_at(1).hand == space_at(1).baseline
 
 
-def test_what_took_longer_than_planned_costs_positions_and_never_requests() -> None:
-    pace = Pace(token_s=0.01, prefill_s=0.0025, start_s=1.5)
-    plan = make_plan(budget_s=480, streams=8, output_tokens=32, new_models=3, candidates=5, pace=pace)
-    so_far_s = sum(step.seconds for step in plan.steps[:3])
-    on_time = replanned(plan, since_start_s=so_far_s + 10, since_plan_s=so_far_s)
-    assert on_time is plan
-    late = replanned(plan, since_start_s=1.4 * so_far_s + 10, since_plan_s=1.4 * so_far_s)
-    assert 512 <= late.final_positions < 2048 and late.final_positions % 256 == 0
-    assert "1.4 times as long as planned" in str(late.short)
-    assert late.requests_per_block == plan.requests_per_block
-    hopeless = replanned(plan, since_start_s=900, since_plan_s=900)
-    assert hopeless.final_positions == 512
+def test_what_is_known_not_to_work_is_never_a_point(space_at: Callable[[int], Space]) -> None:
+    space = space_at(8)
+    points = space.tree.points()
+    assert points[0] == space.baseline and space.hand in points
+    assert not [p for p in points if p.get("kv_cache") == "q8_0" and p.get("flash_attention") == "off"]
+    assert not [p for p in points if "replicas" in p and p["batching"] == "default"]
+    assert not [p for p in points if p.get("replicas") == 2 and p["threads"] != "default"]
+    assert "flash attention" in str(space.tree.why_not(at(space, kv_cache="q8_0", flash_attention="off")))
+
+
+def test_replicas_share_out_slots_and_threads(space_at: Callable[[int], Space]) -> None:
+    space = space_at(8)
+    found = space.candidate(at(space, batching=8, replicas=2))
+    assert found.replicas == 2
+    assert (found.engine_settings["slots"], found.engine_settings["threads"]) == (4, 1)
+    assert space.candidate(at(space, batching=8)).key != found.key
+
+
+def test_a_request_beyond_the_models_context_is_refused(space_at: Callable[[int], Space]) -> None:
+    space = space_at(8)
+    with pytest.raises(UsageError, match="does not fit"):
+        space_for(space.model, engine="llamacpp", base_settings=DEFAULTS, streams=8, tokens_per_request=10**6)
+
+
+def test_each_technique_alone_and_the_winner_without_it(space_at: Callable[[int], Space]) -> None:
+    space = space_at(8)
+    winner = at(space, quantize="Q8_0", batching=8)
+    found = {each.axis: each for each in ablations_of(space, winner)}
+    assert found["quantize"].alone == at(space, quantize="Q8_0")
+    assert found["quantize"].removed == space.hand == found["batching"].alone
+    further = further_points(found.values(), [space.baseline, space.hand, winner], most=6)
+    assert further == [at(space, quantize="Q8_0")], "the hand setting shows the slots alone already"
+    assert ablations_of(space, space.baseline) == ()
+
+
+def test_a_technique_that_another_needs_says_why_it_cannot_be_taken_out(space_at: Callable[[int], Space]) -> None:
+    space = space_at(8)
+    found = {each.axis: each for each in ablations_of(space, at(space, batching=8, replicas=2))}
+    assert found["batching"].removed is None and "replicas" in str(found["batching"].why_not)
+    assert found["replicas"].alone is None
+    assert found["replicas"].removed == space.hand

@@ -20,16 +20,16 @@ class TechniqueConformance:
     @pytest.fixture
     def model(self, tmp_path: Path) -> Model:
         path = tmp_path / "base.gguf"
-        path.write_bytes(small_llama().build())
+        path.write_bytes(small_llama(width=128).build())  # heads of 32: the blocks of small types fit
         return resolve(str(path), tmp_path / "cache")
 
     @pytest.fixture
     def candidate(self, model: Model) -> Candidate:
-        return Candidate("base", self.technique.engines[0], model, {"threads": 2})
+        return Candidate("base", self.technique.engines[0], model, {"threads": 2, "what nobody sets": 7})
 
     @pytest.fixture
     def situation(self, model: Model) -> Situation:
-        return Situation(read_header(model.path), self.technique.engines[0], streams=8, tokens_per_request=200)
+        return Situation(read_header(model.path), self.technique.engines[0], streams=8, tokens_per_request=200, threads=4)
 
     def test_its_row_of_the_map_is_whole(self) -> None:
         row = described(self.technique)
@@ -58,12 +58,12 @@ class TechniqueConformance:
             assert (applied.technique, applied.level) == (self.technique.name, self.technique.level)
             assert dict(applied.settings) == settings
             assert changed.engine == candidate.engine
-            assert changed.engine_settings["threads"] == 2
+            assert changed.engine_settings["what nobody sets"] == 7
             keys.add(changed.key)
         assert len(keys) == len(self.technique.options(situation)) + 1
 
-    def test_only_the_model_level_touches_the_model(
+    def test_only_the_model_level_may_touch_the_model(
         self, situation: Situation, candidate: Candidate, tmp_path: Path
     ) -> None:
         changed = self.technique.apply(candidate, self.technique.options(situation)[0], tmp_path / "cache")
-        assert (changed.model == candidate.model) == (self.technique.level == SERVICE_LEVEL)
+        assert changed.model == candidate.model or self.technique.level == MODEL_LEVEL

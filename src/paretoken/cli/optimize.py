@@ -30,7 +30,17 @@ PURPOSE_NAMES = ["chat", "voice", "autocomplete", "batch"]
     help="What to improve inside the SLO.  [default: cost]",
 )
 @click.option("--behaviour", metavar="LIMIT", default="kld < 0.01", show_default=True, help="How far answers may move.")
-@click.option("--budget", metavar="TIME", default="8m", show_default=True, help="What the plan is cut to.")
+@click.option("--budget", metavar="TIME|N trials", help="Kept; such as 8m or '12 trials'.  [default: about 8m]")
+@click.option(
+    "--workload", type=click.Choice(["chat", "copying"]), default="chat", show_default=True, help="What is asked."
+)
+@click.option(
+    "--strategy",
+    type=click.Choice(["racing", "random", "grid", "halving", "tpe"]),
+    default="racing",
+    show_default=True,
+    help="What says which candidate is tried next.",
+)
 @click.option(
     "--price-per-hour", type=click.FloatRange(0, 1e6, min_open=True), help="Of this machine, for cost in money."
 )
@@ -67,6 +77,8 @@ def optimize(ctx: click.Context, /, model: str | None, **options: Any) -> int:
         concurrency=options["concurrency"],
         output_tokens=options["output_tokens"],
         budget=options["budget"],
+        strategy=options["strategy"],
+        workload=options["workload"],
         purpose=options["purpose"],
         slo=options["slo"],
         goal=options["goal"],

@@ -21,7 +21,7 @@ def serve(ctx: click.Context, study: str, host: str, port: int, api_key_env: str
     from paretoken.engines.base import Listen
     from paretoken.engines.launch import check_bindable
     from paretoken.serve.run import serve as run_serve
-    from paretoken.serve.winner import winner_of
+    from paretoken.study.winner import winner_of
 
     key = os.environ.get(api_key_env) if api_key_env else None
     if api_key_env and not key:
@@ -31,11 +31,13 @@ def serve(ctx: click.Context, study: str, host: str, port: int, api_key_env: str
     winner = winner_of(ctx.obj["home"], study)
     click.echo(for_terminal(f"Starting {winner.label} (study {winner.study}) …"), err=True)
 
-    def ready(base_url: str, where: Listen) -> None:
-        click.echo(f"Serving on {base_url}/v1 until Ctrl-C.", err=True)
+    def ready(base_urls: list[str], where: Listen) -> None:
+        click.echo(f"Serving on {' and '.join(f'{url}/v1' for url in base_urls)} until Ctrl-C.", err=True)
+        if len(base_urls) > 1:
+            click.echo("Spread the load over them: a conversation stays where it began, a new one goes to the least busy.", err=True)
         if command := winner.command(where):
             click.echo(f"The same by the engine's own server: {for_copying(command)}", err=True)
-        click.echo(base_url)
+        click.echo("\n".join(base_urls))
 
     try:
         run_serve(winner, listen, on_ready=ready)

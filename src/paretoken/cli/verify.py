@@ -1,11 +1,14 @@
-"""paretoken verify: how far a model's behaviour lies from another's, and whether that is inside the margin."""
+"""paretoken verify: how far a model's behaviour lies from another's, and whether that is inside the margin; or, of a
+study, whether its recommendation still holds."""
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from paretoken.cli.talk import ConsoleTalk
+from paretoken.errors import UsageError
 from paretoken.units import show_percent
 
 if TYPE_CHECKING:
@@ -13,25 +16,38 @@ if TYPE_CHECKING:
 
 # Decision rule 7 → exit status: the gate passes, is not settled, or does not pass.
 STATUS = {"equivalent": 0, "changed_small": 0, "inconclusive": 3, "changed": 4, "fail": 4}
+RECHECK_STATUS = {"holds": 0, "not settled": 3, "does not hold": 4}
 
 
 @click.command(
-    epilog="Examples:\n\n  paretoken verify smollm2-135m smollm2-Q8_0.gguf"
+    epilog="Examples:\n\n  paretoken verify smollm2-135m smollm2-Q8_0.gguf\n\n  paretoken verify 01JB3YQ0V9V5W1S4Z7N2M8K6T4"
     '\n\n  paretoken verify smollm2-135m mine.gguf --behaviour "kld < 0.05" --json'
 )
 @click.argument("base")
-@click.argument("candidate")
+@click.argument("candidate", required=False)
 @click.option("--positions", type=click.IntRange(32, 100_000), default=2048, show_default=True, help="Token positions.")
 @click.option("--behaviour", default="kld < 0.01", show_default=True, help="The margin, in nats.")
 @click.option(
     "--text", type=click.Path(dir_okay=False), help="A text file to compare on, instead of the bundled books."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of lines.")
-def verify(base: str, candidate: str, positions: int, behaviour: str, text: str | None, as_json: bool) -> int:
-    """Compare CANDIDATE's next-token distributions with BASE's, over the whole vocabulary.
+@click.pass_context
+def verify(
+    ctx: click.Context,
+    base: str,
+    candidate: str | None,
+    positions: int,
+    behaviour: str,
+    text: str | None,
+    as_json: bool,
+) -> int:
+    """Compare CANDIDATE's next-token distributions with BASE's, over the whole vocabulary. With the ID of a study alone:
+    measure its recommendation against its baseline again, on fresh blocks.
 
     Exit status: 0 equivalent or changed a little inside the margin, 3 not settled, 4 changed or broken.
     """
+    if candidate is None:
+        return _recheck(ctx.obj["home"], base, as_json)
     from paretoken.verification.behaviour import parse_margin
     from paretoken.verification.verify import verify as compare
 
@@ -45,6 +61,20 @@ def verify(base: str, candidate: str, positions: int, behaviour: str, text: str 
         )
     click.echo(json.dumps(found.as_json(), indent=2, allow_nan=False) if as_json else "\n".join(lines(found)))
     return STATUS[found.verdict]
+
+
+def _recheck(home: Path, study: str, as_json: bool) -> int:
+    from paretoken.records.ulid import is_ulid
+    from paretoken.study.recheck import recheck
+
+    if not is_ulid(study):
+        raise UsageError(f"'{study}' is no study's ID, and to compare a model with it another one is needed; give both")
+    found = recheck(home, study, talk=ConsoleTalk())
+    if as_json:
+        click.echo(json.dumps(found, indent=2, allow_nan=False))
+    else:
+        click.echo(f"{found['verdict']}: {found['why']}")
+    return RECHECK_STATUS[found["verdict"]]
 
 
 def lines(found: "Verification") -> list[str]:

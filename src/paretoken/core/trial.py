@@ -23,6 +23,11 @@ class Trial:
     metrics: Mapping[str, Any] = field(default_factory=dict)  # metrics/summary.py's JSON
     behaviour: Mapping[str, Any] | None = None  # verification/behaviour.py's JSON
     doubts: tuple[Doubt, ...] = ()
+    point: Mapping[str, Any] | None = None  # of the search's space: axis → option
+    effort: float | None = None  # the share of a full run's requests
+    merit: float | None = None  # what the search is told: more is better (study/merit.py)
+    seconds: float = 0.0  # what the run took, its engine's start included
+    memory_bytes: int | None = None  # of the engine's processes
 
     @property
     def complete(self) -> bool:
@@ -40,4 +45,9 @@ class Trial:
             "metrics": dict(self.metrics),
             "behaviour": None if self.behaviour is None else dict(self.behaviour),
             "doubts": [d.as_json() for d in self.doubts],
+            "point": None if self.point is None else dict(self.point),
+            "effort": self.effort,
+            "merit": self.merit,
+            "seconds": self.seconds,
+            "memory_bytes": self.memory_bytes,
         }

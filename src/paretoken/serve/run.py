@@ -9,16 +9,21 @@ from dataclasses import replace
 from urllib.parse import urlsplit
 
 from paretoken.engines.base import Listen
-from paretoken.serve.winner import Winner
+from paretoken.engines.replicas import launch_candidate
+from paretoken.study.winner import Winner
 
 LOOK_EVERY_S = 0.5
 
 
-def serve(winner: Winner, listen: Listen, *, on_ready: Callable[[str, Listen], None]) -> None:
-    """Blocks. `on_ready(base_url, where)`, with the port that it is, is called after a real completion. Raises
-    EngineError when the engine dies; KeyboardInterrupt stops it, leaving no process, and goes up."""
-    with winner.engine.launch(winner.model.path, winner.settings, listen=listen) as running:
-        on_ready(running.base_url, replace(listen, port=urlsplit(running.base_url).port or listen.port))
+def serve(winner: Winner, listen: Listen, *, on_ready: Callable[[list[str], Listen], None]) -> None:
+    """Blocks. `on_ready(base_urls, where)`, one address a replica and the port that the first has, is called after a
+    real completion. Raises EngineError when an engine dies; KeyboardInterrupt stops it, leaving no process, and goes
+    up."""
+    with launch_candidate(
+        winner.engine, winner.model.path, winner.settings, winner.replicas, listen=listen
+    ) as running:
+        urls = [part.base_url for part in running.parts]
+        on_ready(urls, replace(listen, port=urlsplit(urls[0]).port or listen.port))
         while True:
             running.check(within_s=LOOK_EVERY_S)
             time.sleep(LOOK_EVERY_S)

@@ -1,44 +1,17 @@
-"""Choosing: who goes to the finals, and who is recommended. Pure; sees trials and verdicts, never an engine.
+"""Choosing who is recommended. Pure; sees verdicts, never an engine.
 
-Selection and confirmation are apart (decision rule 5): screening's numbers choose the finalist and are then forgotten;
+Selection and confirmation are apart (decision rule 5): the search's numbers choose the finalist and are then forgotten;
 the finals' verdicts alone decide. The SLO stands before the goal: who is not shown to meet it is not recommended, and
 beats nobody. A tie goes to the simpler side: finalist → hand setting → baseline.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from paretoken.core.objective import Objective
-from paretoken.core.trial import Trial
 from paretoken.core.verdict import Effect
 from paretoken.frontier.pareto import MOST_FAILED_SHARE
-from paretoken.metrics.slo import Held, overrun
+from paretoken.metrics.slo import Held
 
 GATE_PASSES = ("equivalent", "changed_small")
-
-
-def score_of(trial: Trial, objective: Objective) -> float | None:
-    """The screened value of what the objective improves, as more-is-better; None for a trial without one."""
-    if not trial.complete:
-        return None
-    if objective.goal == "latency":
-        median = (trial.metrics.get("e2e_ms") or {}).get("p50")
-        return None if median is None else -float(median)
-    scalar = trial.metrics.get(objective.deciding_metric)
-    value = scalar.get("value") if isinstance(scalar, Mapping) else None
-    # No good request is an answer; no rate at all is none.
-    return None if value is None or (value <= 0 and objective.goal != "goodput") else float(value)
-
-
-def finalists_in_order(trials: Sequence[Trial], excluded: Sequence[str], objective: Objective) -> list[Trial]:
-    """Complete screening trials, best first, without the labels that are in the finals anyway: who kept the SLO by its
-    score, then who did not by how far it was from it."""
-    scored = [
-        (max(1.0, overrun(objective.slo, trial.metrics)), -score, trial)
-        for trial in trials
-        if trial.candidate.label not in excluded and (score := score_of(trial, objective)) is not None
-    ]
-    return [trial for _, _, trial in sorted(scored, key=lambda entry: entry[:2])]
 
 
 @dataclass(frozen=True, slots=True)

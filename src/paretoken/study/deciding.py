@@ -1,15 +1,19 @@
-"""After screening: the finalist is verified, the finals are held, and they alone decide who is recommended."""
+"""After the search: the finalist is verified, the finals are held, and they alone decide who is recommended."""
 
 from collections.abc import Sequence
 
 from paretoken.core.candidate import Candidate
+from paretoken.core.objective import Objective
 from paretoken.core.trial import Trial
 from paretoken.core.verdict import Effect
 from paretoken.metrics.slo import held, per_request
-from paretoken.study.choose import GATE_PASSES, Choice, Entrant, finalists_in_order, recommend
-from paretoken.study.finals import Side, effect_in, run_finals, side_of, worse_than
-from paretoken.study.screening import kld_words, refuse
-from paretoken.study.space import BASELINE, Point
+from paretoken.search.base import REFUSED, Told
+from paretoken.search.space import Point
+from paretoken.study.ablation import ablations_of, further_points
+from paretoken.study.choose import GATE_PASSES, Choice, Entrant, recommend
+from paretoken.study.finals import Finals, Side, effect_in, run_finals, side_of, worse_than
+from paretoken.study.plan import ABLATION_BLOCKS
+from paretoken.study.searching import kld_words, refuse, strategy_for
 from paretoken.study.state import State
 from paretoken.study.steps import Block, Steps
 
@@ -17,61 +21,99 @@ FEWEST_BLOCKS = 2  # below, blocks cannot show how much they scatter
 
 
 def verify_finalist(steps: Steps, state: State) -> None:
-    """The fastest screened candidate whose behaviour passes on many positions and whose slots are intact; and the hand
-    setting's slots, which have to be intact like anyone's."""
+    """The best point of the search whose behaviour passes on many positions and whose service settings are intact; and
+    the hand setting's, which have to be intact like anyone's."""
+    space = state.space
+    if space.hand != space.baseline:
+        _check_service(steps, state, space.hand)
+    strategy = strategy_for(steps, state)
+    # Baseline and hand setting are in the finals anyway.
+    told = [each for each in state.told if each.point not in (space.baseline, space.hand)]
+    while (point := strategy.best(told)) is not None:
+        candidate = space.candidate(point)
+        if not _behaves(steps, state, point, candidate):
+            told.append(Told(point, 1.0, REFUSED, None, 0.0))
+        elif _check_service(steps, state, point) != "intact":
+            told.append(Told(point, 1.0, "infeasible", None, 0.0))
+        else:
+            state.finalist, state.finalist_point = candidate, point
+            state.behaviour = state.verified.get(space.tree.model_level(point))
+            return
+
+
+def _behaves(steps: Steps, state: State, point: Point, candidate: Candidate) -> bool:
+    """Whether the point's model level passes the gate (decision rule 7)."""
     talk, space = steps.bench.talk, state.space
-    hand = space.candidate(space.hand)
-    _check_slots(steps, state, hand)
-    for trial in finalists_in_order(state.trials, [space.label(BASELINE), hand.label], steps.objective):
-        candidate = trial.candidate
-        behaviour = None
-        if candidate.model.fingerprint != space.model.fingerprint:
-            talk.progress(f"verifying {candidate.label}")
-            behaviour = steps.verify_model(space.model, candidate.model, state.plan.final_positions)
-            talk.line(f"  verified {candidate.label}: {behaviour['verdict']} ({kld_words(behaviour)})")
-            if behaviour["verdict"] not in GATE_PASSES:
-                refuse(steps, state, trial, behaviour)
-                continue
-        if _check_slots(steps, state, candidate) != "intact":
-            continue
-        state.finalist, state.behaviour = candidate, behaviour
-        return
+    level = space.tree.model_level(point)
+    if level == space.tree.model_level(space.baseline):
+        return True
+    if level not in state.verified:
+        words = space.model_words(point)
+        talk.progress(f"verifying {words}")
+        found = steps.verify_model(space.model, candidate, state.plan.final_positions)
+        state.verified[level] = found
+        talk.line(f"  verified {words}: {found['verdict']} ({kld_words(found)})")
+    behaviour = state.verified[level]
+    if behaviour["verdict"] in GATE_PASSES:
+        return True
+    trial = next((t for t in reversed(state.trials) if t.candidate.label == candidate.label), None)
+    trial = trial or Trial("verified", "screening", candidate, "refused", point=point.as_json())
+    refuse(steps, state, trial, behaviour)
+    return False
 
 
-def _check_slots(steps: Steps, state: State, candidate: Candidate) -> str:
-    """intact, not_intact or inconclusive; one slot changes nothing and needs no look."""
-    if int(candidate.engine_settings.get("slots", 1)) <= 1:
+def _check_service(steps: Steps, state: State, point: Point) -> str:
+    """intact, not_intact or inconclusive; a point without service-level techniques changes nothing."""
+    space = state.space
+    before = space.without_service(point)
+    if before == point:
         return "intact"
-    steps.bench.talk.progress(f"checking that the slots of {candidate.label} change only when tokens come")
-    found = steps.verify_slots(candidate)
-    state.intact[candidate.label] = found
+    label = space.label(point)
+    steps.bench.talk.progress(f"checking that the service settings of {label} change only when tokens come")
+    found = steps.verify_service(space.candidate(before), space.candidate(point))
+    state.intact[label] = found
     verdict = str(found["verdict"])
-    steps.bench.talk.line(f"  service settings of {candidate.label}: {verdict.replace('_', ' ')}")
+    steps.bench.talk.line(f"  service settings of {label}: {verdict.replace('_', ' ')}")
     return verdict
 
 
 def hold_finals(steps: Steps, state: State) -> None:
-    """Baseline, hand setting and finalist; the baseline alone where nobody else is left."""
+    """Baseline, hand setting and finalist, and beside them what shows each technique's part; the baseline alone where
+    nobody else is left."""
     space, plan = state.space, state.plan
-    entrants = [space.candidate(BASELINE)]
-    if space.hand != BASELINE:
-        entrants.append(space.candidate(space.hand))
-    if state.finalist is not None:
-        entrants.append(state.finalist)
-    steps.bench.talk.line(f"Finals: {', '.join(candidate.label for candidate in entrants)}")
-    found = run_finals(steps, entrants, blocks=plan.blocks, requests=plan.requests_per_block)
+    points = list(dict.fromkeys([space.baseline, space.hand, *([state.finalist_point] if state.finalist_point else [])]))
+    state.ablations = ablations_of(space, state.finalist_point or space.hand)
+    further = further_points(state.ablations, points, plan.ablations)
+    steps.bench.talk.line(f"Finals: {', '.join(space.label(point) for point in points)}")
+    if further:
+        words = ", ".join(space.label(point) for point in further)
+        steps.bench.talk.line(f"  and, for each technique apart, in {ABLATION_BLOCKS} of the blocks: {words}")
+    found = run_finals(
+        steps,
+        [space.candidate(point) for point in points],
+        blocks=plan.blocks,
+        requests=plan.requests_per_block,
+        further=[space.candidate(point) for point in further],
+        until_s=plan.budget.seconds if plan.budget.given else None,
+    )
     steps.bench.talk.progress("")
+    _keep_finals(steps, state, found, [space.candidate(point) for point in points])
+
+
+def _keep_finals(steps: Steps, state: State, found: Finals, entrants: Sequence[Candidate]) -> None:
     whole = found.whole_blocks
     if found.interrupted:
         state.interrupted = True
-        steps.bench.talk.line(f"Interrupted: reporting the {whole} of {plan.blocks} blocks that every finalist has.")
+        steps.bench.talk.line(f"Interrupted: reporting the {whole} of {state.plan.blocks} blocks that every finalist has.")
     for candidate in entrants:
         if candidate.label in found.broken:
             _drop_finalist(state, candidate, found.broken[candidate.label])
         elif whole >= FEWEST_BLOCKS:
-            blocks = found.by_label[candidate.label][:whole]
-            side = _side(steps, candidate, blocks)
-            state.sides[candidate.label] = side
+            state.sides[candidate.label] = _side(steps, candidate, found.by_label[candidate.label][:whole])
+    for candidate, blocks in found.further:
+        blocks = blocks[:whole]
+        if candidate.label not in found.broken and len(blocks) >= FEWEST_BLOCKS:
+            state.further[candidate.label] = _side(steps, candidate, blocks)
 
 
 def _side(steps: Steps, candidate: Candidate, blocks: Sequence[Block]) -> Side:
@@ -82,13 +124,14 @@ def _side(steps: Steps, candidate: Candidate, blocks: Sequence[Block]) -> Side:
 def _drop_finalist(state: State, candidate: Candidate, reason: str) -> None:
     state.trials.append(Trial("finals", "finals", candidate, "crashed", reason))
     if state.finalist == candidate:
-        state.finalist, state.behaviour = None, None
+        state.finalist, state.finalist_point, state.behaviour = None, None, None
 
 
-def choose_by_finals(steps: Steps, state: State) -> Choice:
-    """Who is recommended, by the finals alone."""
+def choose_by_finals(steps: Steps, state: State, objective: Objective | None = None) -> Choice:
+    """Who is recommended, by the finals alone; for another objective, who would have been."""
+    objective = objective or steps.objective
     space = state.space
-    baseline = state.sides.get(space.label(BASELINE))
+    baseline = state.sides.get(space.label(space.baseline))
     if baseline is None:
         why = (
             "the study was interrupted before its finals had two blocks each; go on with --resume"
@@ -96,18 +139,18 @@ def choose_by_finals(steps: Steps, state: State) -> Choice:
             else "the baseline broke in the finals"
         )
         return Choice(None, why)
-    hand_side = None if space.hand == BASELINE else state.sides.get(space.label(space.hand))
+    hand_side = None if space.hand == space.baseline else state.sides.get(space.label(space.hand))
     # At one stream the expert sets nothing by hand: then the baseline is what nothing may be worse than.
-    by_hand = baseline if space.hand == BASELINE else hand_side
+    by_hand = baseline if space.hand == space.baseline else hand_side
     finalist_side = None if state.finalist is None else state.sides.get(state.finalist.label)
-    hand = None if hand_side is None else _entrant(steps, state, hand_side, None)
-    finalist = None if finalist_side is None else _entrant(steps, state, finalist_side, by_hand)
-    return recommend(_entrant(steps, state, baseline, None), hand, finalist)
+    hand = None if hand_side is None else _entrant(state, objective, hand_side, None)
+    finalist = None if finalist_side is None else _entrant(state, objective, finalist_side, by_hand)
+    return recommend(_entrant(state, objective, baseline, None), hand, finalist)
 
 
-def _entrant(steps: Steps, state: State, side: Side, by_hand: Side | None) -> Entrant:
+def _entrant(state: State, objective: Objective, side: Side, by_hand: Side | None) -> Entrant:
     """`by_hand`: what an expert would have set, for the finalist only."""
-    objective, space, label = steps.objective, state.space, side.candidate.label
+    space, label = state.space, side.candidate.label
 
     def against(point: Point) -> Effect | None:
         found = state.against(point, objective.effect_margin)
@@ -117,8 +160,8 @@ def _entrant(steps: Steps, state: State, side: Side, by_hand: Side | None) -> En
     behaviour = state.behaviour if is_finalist and state.behaviour is not None else {"verdict": "equivalent"}
     return Entrant(
         label,
-        vs_baseline=against(BASELINE),
-        vs_hand=None if space.hand == BASELINE else against(space.hand),
+        vs_baseline=against(space.baseline),
+        vs_hand=None if space.hand == space.baseline else against(space.hand),
         behaviour=behaviour["verdict"],
         intact=state.intact.get(label, {"verdict": "intact"})["verdict"],
         failed_share=side.failed_share,

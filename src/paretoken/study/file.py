@@ -8,6 +8,7 @@ whose key is already here is not run a second time (decision rule 10: a changed 
 import json
 import os
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,8 @@ class StudyFile:
         self.folder = folder
         self._path = folder / STUDY_FILE
         self._steps: dict[tuple[str, str], dict[str, Any]] = {}
+        self._spent_before_s = 0.0  # by earlier sessions, up to their last step
+        self._began_s = time.monotonic()
         self._whole_bytes: int | None = None  # set when a torn line must be cut before the next step is written
         if lock:
             self._lock_folder()
@@ -64,6 +67,12 @@ class StudyFile:
         """Gives the lock back."""
         self._lock.close()
 
+    @property
+    def spent_s(self) -> float:
+        """What this study took so far, all its sessions together; what an earlier one did after its last step is lost
+        and not counted."""
+        return self._spent_before_s + time.monotonic() - self._began_s
+
     def done(self, kind: str, key: str) -> dict[str, Any] | None:
         return self._steps.get((kind, key))
 
@@ -77,7 +86,8 @@ class StudyFile:
         return data
 
     def append(self, kind: str, key: str, data: dict[str, Any]) -> None:
-        line = json.dumps({"schema": SCHEMA, "kind": kind, "key": key, "data": data}, allow_nan=False)
+        step = {"schema": SCHEMA, "kind": kind, "key": key, "spent_s": round(self.spent_s, 3), "data": data}
+        line = json.dumps(step, allow_nan=False)
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with self._path.open("a", encoding="utf-8") as file:
             if self._whole_bytes is not None:
@@ -106,6 +116,7 @@ class StudyFile:
                 if not isinstance(data, dict):
                     raise ValueError("its data are no object")
                 check(kind, data)
+                self._spent_before_s = _seconds(step.get("spent_s", self._spent_before_s))
             except (ValueError, TypeError, KeyError, RecursionError) as error:
                 # Without its first line, the parameters, a study is lost; every other step can be run again.
                 way_out = "begin a new study" if number == 1 else "remove that line"
@@ -113,6 +124,12 @@ class StudyFile:
                     f"'{self._path}' line {number} is not a step of a study ({str(error)[:120]}); {way_out}"
                 ) from error
             self._steps[(kind, key)] = data
+
+
+def _seconds(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e9:
+        raise ValueError("its spent_s is no number of seconds")
+    return float(value)
 
 
 def _no_number(word: str) -> None:

@@ -19,6 +19,7 @@ from paretoken.metrics.goodput import Slo
 from paretoken.metrics.latency import answered
 from paretoken.metrics.quantiles import needed_for_upper_end
 from paretoken.metrics.summary import pooled, summarise
+from paretoken.study.plan import ABLATION_BLOCKS
 from paretoken.study.steps import Block, Steps
 from paretoken.units import ms
 from paretoken.verification.effect import abba, judge_all
@@ -28,6 +29,7 @@ RATE = "output_tok_s"
 # Effects that are judged: name, whether lower is better.
 GOODPUT = "goodput_req_s"
 JUDGED = ((RATE, False), ("ttft_from_due_p50_ms", True), ("tpot_p50_ms", True), ("e2e_p50_ms", True))
+FEWEST_OF_A_BUDGET = 3  # blocks: below, an interval is too wide to say anything
 PER_RUN_ONLY = ("too_few_requests",)  # said of the pooled sample instead
 P95 = ("ttft_from_due_ms", "tpot_ms")
 
@@ -76,9 +78,11 @@ def timeline_ms(records: Sequence[Record]) -> list[float]:
 
 @dataclass
 class Finals:
-    """The blocks so far. Who breaks is out, with the reason; the others go on."""
+    """The blocks so far. Who breaks is out, with the reason; the others go on. `further` took part in the first blocks
+    only."""
 
     by_label: dict[str, list[Block]]
+    further: list[tuple[Candidate, list[Block]]] = field(default_factory=list)
     broken: dict[str, str] = field(default_factory=dict)
     interrupted: bool = False
 
@@ -88,32 +92,67 @@ class Finals:
         return min((len(found) for label, found in self.by_label.items() if label not in self.broken), default=0)
 
 
-def run_finals(steps: Steps, candidates: Sequence[Candidate], *, blocks: int, requests: int) -> Finals:
+def run_finals(
+    steps: Steps,
+    candidates: Sequence[Candidate],
+    *,
+    blocks: int,
+    requests: int,
+    further: Sequence[Candidate] = (),
+    until_s: float | None = None,
+    first_block: int = 0,
+) -> Finals:
     """All blocks, interleaved. A block that an earlier session left half done is run again whole: its pairs must be
-    neighbours in time (decision rule 4). Ctrl-C ends it with the blocks so far."""
-    named = {candidate.label: candidate for candidate in candidates}
-    finals = Finals({label: [] for label in named})
-    order = abba(blocks, list(named))
-    for candidate in candidates:
+    neighbours in time (decision rule 4). Ctrl-C ends it with the blocks so far, and so does the budget (`until_s`, of
+    the study's own time), once there are enough for an interval. `first_block` numbers the first block's workload."""
+    finals = Finals({candidate.label: [] for candidate in candidates}, [(candidate, []) for candidate in further])
+    for candidate in (*candidates, *further):
         # Broken in an earlier session: out for good, or every resume would run the others' blocks anew.
         if (reason := steps.broken(candidate, requests)) is not None:
             finals.broken[candidate.label] = reason
+    began_s = steps.file.spent_s
     try:
         for block in range(blocks):
-            still_in = [candidate for candidate in candidates if candidate.label not in finals.broken]
-            again = not all(steps.has_block(candidate, requests, block) for candidate in still_in)
-            for label in order[block * len(named) : (block + 1) * len(named)]:
-                if label in finals.broken:
-                    continue
-                steps.bench.talk.progress(f"finals: block {block + 1} of {blocks}, {label}")
-                try:
-                    finals.by_label[label].append(steps.block(named[label], requests, block, again=again))
-                except (EngineError, ModelError, UsageError) as error:
-                    finals.broken[label] = steps.break_off(named[label], requests, str(error).splitlines()[0])
-                    steps.bench.talk.line(f"  {label} is out: {finals.broken[label]}")
+            in_it = [*candidates, *(further if block < ABLATION_BLOCKS else ())]
+            in_it = [candidate for candidate in in_it if candidate.label not in finals.broken]
+            number = first_block + block
+            stored = all(steps.has_block(candidate, requests, number) for candidate in in_it)
+            if not stored and _over(steps, block, began_s, until_s):
+                steps.bench.talk.line(f"  the budget ends the finals after {block} of {blocks} blocks")
+                break
+            _run_block(steps, finals, in_it, requests, number, again=not stored)
     except KeyboardInterrupt:
         finals.interrupted = True
     return finals
+
+
+def _run_block(
+    steps: Steps, finals: Finals, candidates: Sequence[Candidate], requests: int, block: int, *, again: bool
+) -> None:
+    """One block of everybody, every second one in reverse."""
+    named = {candidate.label: candidate for candidate in candidates}
+    kept = {**finals.by_label, **{candidate.label: blocks for candidate, blocks in finals.further}}
+    for label in abba(2, list(named))[len(named) * (block % 2) :][: len(named)]:
+        steps.bench.talk.progress(f"finals: block {block + 1}, {label}")
+        try:
+            kept[label].append(steps.block(named[label], requests, block, again=again))
+        except (EngineError, ModelError, UsageError) as error:
+            finals.broken[label] = steps.break_off(named[label], requests, str(error).splitlines()[0])
+            steps.bench.talk.line(f"  {label} is out: {finals.broken[label]}")
+
+
+def _over(steps: Steps, block: int, began_s: float, until_s: float | None) -> bool:
+    """Whether one more block, as long as those so far, would end behind the budget."""
+    if until_s is None or block < FEWEST_OF_A_BUDGET:
+        return False
+    spent_s = steps.file.spent_s
+    return spent_s + (spent_s - began_s) / block > until_s
+
+
+def first_blocks(side: Side, count: int) -> Side:
+    """The side as if it had these blocks only, for pairing with one that has no more. Its summary stays the whole's."""
+    values = {name: each[:count] for name, each in side.values.items()}
+    return replace(side, blocks=side.blocks[:count], values=values)
 
 
 def side_of(

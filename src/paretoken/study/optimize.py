@@ -1,11 +1,10 @@
 """The verb `optimize`: baseline, hand setting, candidates; screening, verification, finals; one recommendation.
 
 Enters a model and a load; leaves a Study: a document (docs/flow.md) and a folder that holds every step. The order is
-the story: look at the untouched model, say the plan, drop what changed the behaviour, choose by speed, verify the
-choice, and only then decide on fresh blocks.
+the story: look at the untouched model, say the plan, search (what changed the behaviour is refused), verify the choice,
+and only then decide on fresh blocks, with each technique of the choice measured apart.
 """
 
-import time
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,21 +16,22 @@ from paretoken.errors import CaptureError, MissingExtraError, ParetokenError, Us
 from paretoken.metrics.cost import Price
 from paretoken.models.find import resolve
 from paretoken.records.files import write_json
+from paretoken.search import STRATEGIES
 from paretoken.study.bench import Bench
+from paretoken.study.budget import Budget, parse_budget
 from paretoken.study.deciding import choose_by_finals, hold_finals, verify_finalist
 from paretoken.study.file import RESULT_FILE, StudyFile
 from paretoken.study.limits import machine_limits
 from paretoken.study.objectives import asked_for, objective_of
-from paretoken.study.outset import first_look, keep_to_budget, say_plan, space_of
-from paretoken.study.plan import make_plan
+from paretoken.study.outset import first_look, keep_to_budget, planned, space_of
 from paretoken.study.result import document_of
-from paretoken.study.screening import make_models, screen_speeds
+from paretoken.study.searching import search
 from paretoken.study.state import State
 from paretoken.study.steps import Steps
 from paretoken.study.studies import open_study
 from paretoken.study.talk import Talk
 from paretoken.study.target import EMBEDDED_MODEL
-from paretoken.units import parse_duration_s
+from paretoken.workloads import WORKLOADS
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def optimize(
     *,
     concurrency: int = 8,
     output_tokens: int = 32,
-    budget: str = "8m",
+    budget: str | None = None,
     purpose: str | None = None,
     slo: str | None = None,
     goal: str | None = None,
@@ -62,6 +62,8 @@ def optimize(
     price: Price | None = None,
     resume: str | None = None,
     engine: str = "llamacpp",
+    strategy: str = "racing",
+    workload: str = "chat",
     seed: int = 0,
     home: Path = Path(".paretoken"),
     talk: Talk | None = None,
@@ -70,8 +72,10 @@ def optimize(
 
     `purpose` is a named objective (study/objectives.py), `slo` limits such as "p95 ttft < 2s, p95 tpot < 100ms", `goal`
     what to improve inside them: cost (the default), throughput, latency or goodput. The load is a closed loop of
-    `concurrency` streams with answers of `output_tokens` tokens. `resume` is a study's ID, or "" for the newest: it
-    goes on where it stopped, with the parameters it was started with. Raises ModelError, EngineError, UsageError,
+    `concurrency` streams of `workload` (workloads/) with answers of `output_tokens` tokens. `budget` is a time ("8m")
+    or a number of trials ("12 trials"); without one it takes what the finals need, about eight minutes. `strategy` says
+    what to try next (search/). `resume` is a study's ID, or "" for the newest: it goes on where it stopped, with the
+    parameters it was started with; only the budget may be another. Raises ModelError, EngineError, UsageError,
     MissingExtraError; a candidate that crashes is a trial's state, not an error.
     """
     bench = Bench.at(home, engine, talk)
@@ -81,14 +85,18 @@ def optimize(
         "model": model,
         "concurrency": concurrency,
         "output_tokens": output_tokens,
-        "budget_s": parse_duration_s(budget),
+        **parse_budget(budget).as_json(),
         "behaviour_margin_nat": behaviour_margin_nat,
         **asked_for(purpose, slo, goal),
         "engine": engine,
+        "strategy": strategy,
+        "workload": workload,
         "seed": seed,
         "price": None if price is None else price.as_json(),
         "started_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+    STRATEGIES.load(strategy)
+    WORKLOADS.load(workload)
     if resume is None:
         resolve(model, say=bench.talk.line)  # a study of a model that is not there would be the newest for nothing
     file = open_study(home, resume)
@@ -97,7 +105,7 @@ def optimize(
             raise CaptureError(f"study {file.id} lacks its parameters, so nobody knows what it was; begin a new one")
         given = file.once("parameters", "study", lambda: asked)
         steps = _steps_from(bench, file, given)
-        state = _search(steps, given)
+        state = _search(steps, given, Budget.from_json(given) if budget is None else parse_budget(budget))
         document = document_of(steps, state, choose_by_finals(steps, state), given["started_at"])
         write_json(file.folder / RESULT_FILE, document)
     return Study(file.id, file.folder, document)
@@ -110,16 +118,18 @@ def _steps_from(bench: Bench, file: StudyFile, given: dict[str, Any]) -> Steps:
     load = Load(concurrency=given["concurrency"])
     objective = objective_of(given, load, given["output_tokens"], given["behaviour_margin_nat"])
     price = None if given["price"] is None else _price_from(given["price"])
-    return Steps(bench, file, objective, given["seed"], price)
+    return Steps(
+        bench, file, objective, given["seed"], price, given.get("strategy", "racing"), given.get("workload", "chat")
+    )
 
 
 def _price_from(stored: dict[str, Any]) -> Price:
     return Price(float(stored["price_per_hour"]), stored["currency"], stored["source"], stored["as_of"])
 
 
-def _search(steps: Steps, given: dict[str, Any]) -> State:
+def _search(steps: Steps, given: dict[str, Any], budget: Budget) -> State:
     """Everything that runs something; Ctrl-C ends it early and keeps what is known."""
-    talk, began_s = steps.bench.talk, time.monotonic()
+    talk = steps.bench.talk
     base = resolve(given["model"], say=talk.line)
     space = space_of(steps, base)
     pace = first_look(steps, space)
@@ -128,23 +138,10 @@ def _search(steps: Steps, given: dict[str, Any]) -> State:
     except ParetokenError as error:
         talk.line(f"Utilisation will be unknown: {error}")
         limits = None
-    plan = make_plan(
-        budget_s=given["budget_s"],
-        streams=steps.streams,
-        output_tokens=steps.objective.output_tokens,
-        new_models=len(space.number_types()),
-        candidates=len(space.most_slots()) + 1,
-        pace=pace,
-        slo=steps.objective.slo,
-    )
-    say_plan(steps, plan)
-    planned_s = time.monotonic()
-    state = State(space, plan, limits)
+    state = State(space, planned(steps, space, pace, budget), limits)
     try:
-        make_models(steps, state)
-        screen_speeds(steps, state)
-        now_s = time.monotonic()
-        keep_to_budget(steps, state, since_start_s=now_s - began_s, since_plan_s=now_s - planned_s)
+        search(steps, state)
+        keep_to_budget(steps, state)
         verify_finalist(steps, state)
         hold_finals(steps, state)
     except KeyboardInterrupt:

@@ -9,8 +9,9 @@ from paretoken.errors import EngineError
 from paretoken.models.dimensions import dimensions
 from paretoken.models.gguf_header import read_header
 from paretoken.study.objectives import PURPOSES, objective_words
-from paretoken.study.plan import Pace, Plan, replanned
-from paretoken.study.space import BASELINE, Space, space_for
+from paretoken.study.budget import Budget
+from paretoken.study.plan import Pace, Plan, make_plan, replanned
+from paretoken.study.space import Space, space_for
 from paretoken.study.state import State
 from paretoken.study.steps import Steps
 from paretoken.study.trace import PROMPT, Watcher, trace_on
@@ -39,8 +40,8 @@ def first_look(steps: Steps, space: Space) -> Pace:
     known = steps.file.done("first_look", "trace")
     if known is None:
         talk = steps.bench.talk
-        candidate = space.candidate(BASELINE)
-        talk.line(f"First, the untouched model ({space.label(BASELINE)}): one request, live.")
+        candidate = space.candidate(space.baseline)
+        talk.line(f"First, the untouched model ({space.label(space.baseline)}): one request, live.")
         watcher = Watcher(talk)
         watcher.asked(PROMPT)
         with steps.bench.engine.launch(
@@ -64,11 +65,31 @@ def first_look(steps: Steps, space: Space) -> Pace:
     return Pace(known["token_s"], known["prefill_s"], known["start_s"])
 
 
-def say_plan(steps: Steps, plan: Plan) -> None:
+def planned(steps: Steps, space: Space, pace: Pace, budget: Budget) -> Plan:
+    """The plan, said aloud. What was spent by then is stored, so that a resume plans the same. Raises UsageError for a
+    budget that is too short."""
+    spent = steps.file.once("planned", budget.words, lambda: {"spent_s": steps.file.spent_s})
+    plan = make_plan(
+        budget=budget,
+        spent_s=spent["spent_s"],
+        streams=steps.streams,
+        output_tokens=steps.objective.output_tokens,
+        pace=pace,
+        slo=steps.objective.slo,
+    )
+    _say(steps, space, plan)
+    return plan
+
+
+def _say(steps: Steps, space: Space, plan: Plan) -> None:
     talk = steps.bench.talk
     talk.line(f"Objective: {objective_words(steps.objective)}")
     if steps.objective.name is not None:
         talk.line(f"  {PURPOSES[steps.objective.name].why}")
+    talk.line(
+        f"{len(space.tree.points()):,} candidates: "
+        + ", ".join(f"{axis.name} ({len(axis.options)})" for axis in space.tree.axes)
+    )
     talk.line(f"Plan for study {steps.file.id} (about {show_duration(plan.total_s)}):")
     for step in plan.steps:
         talk.line(f"  {step.seconds / 60:4.1f} min  {step.name}")
@@ -76,14 +97,27 @@ def say_plan(steps: Steps, plan: Plan) -> None:
         talk.line(f"  {plan.short}")
 
 
-def keep_to_budget(steps: Steps, state: State, *, since_start_s: float, since_plan_s: float) -> None:
-    """Decided once a study: a resume goes on with the same number of positions."""
+def keep_to_budget(steps: Steps, state: State) -> None:
+    """What still fits, now that runs have shown how fast this hour is. Decided once a study and budget: a resume goes
+    on with the same numbers."""
 
     def decide() -> dict[str, Any]:
-        plan = replanned(state.plan, since_start_s=since_start_s, since_plan_s=since_plan_s)
-        if plan is not state.plan:
+        finalists = 2 if state.space.hand == state.space.baseline else 3
+        plan = replanned(state.plan, spent_s=steps.file.spent_s, slower=_slower(state), finalists=finalists)
+        if plan.short and plan.short != state.plan.short:
             steps.bench.talk.line(f"  {plan.short}")
-        return {"positions": plan.final_positions, "short": plan.short}
+        return {"positions": plan.final_positions, "short": plan.short, "ablations": plan.ablations}
 
-    decided = steps.file.once("replanned", "study", decide)
-    state.plan = replace(state.plan, final_positions=decided["positions"], short=decided["short"])
+    decided = steps.file.once("replanned", state.plan.budget.words, decide)
+    state.plan = replace(
+        state.plan,
+        final_positions=decided["positions"],
+        short=decided["short"],
+        ablations=decided.get("ablations", 0),
+    )
+
+
+def _slower(state: State) -> float:
+    """How many times as long a run took as the plan had thought, if longer."""
+    shares = [told.seconds / (told.effort * state.plan.run_s) for told in state.told if told.state == "complete"]
+    return max(1.0, sum(shares) / len(shares)) if shares else 1.0

@@ -1,8 +1,8 @@
 """What a study will do and how long it takes, said before it starts.
 
 Pure arithmetic over two measured numbers (one stream's wait per token and prefill) and the counts of decision rule 5.
-The number of requests in the finals is never cut below what a two-sided p95 interval needs; what shrinks when time is
-short is the number of behaviour positions, and that is said.
+The number of requests in the finals is never cut below what a two-sided p95 interval needs. What is left of the budget
+beside the finals goes, in this order, to the search, to behaviour positions, and to measuring each technique apart.
 """
 
 import math
@@ -11,25 +11,31 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from paretoken.core.objective import Limit
+from paretoken.errors import UsageError
 from paretoken.metrics.quantiles import needed_for_upper_end
+from paretoken.study.budget import Budget
 from paretoken.units import show_duration
-from paretoken.verification.answers import ANSWER_TOKENS, PROMPTS
 
 REQUESTS_A_SESSION = 5 / 4  # of the chat workload: turns of one session are not independent samples
 FINAL_BLOCKS = 6
+ABLATION_BLOCKS = 4  # of the finals' blocks: enough for an interval of a rate, and p95 is not asked there
 SCREEN_POSITIONS = 256
 FINAL_POSITIONS = 2048
 FEWEST_FINAL_POSITIONS = 512
 SLOT_POSITIONS = 256  # enough to see that the very same numbers come out, as they do on llama.cpp
+FEWEST_TRIALS, ENOUGH_TRIALS = 4, 10  # half runs of the search
+MOST_ABLATIONS = 6
 # What the arithmetic below rests on; measured on two cores, see docs/LOG.md.
 PROMPT_TOKENS = 170  # a whole prompt of the chat workload, its shared system prompt included
 OWN_TOKENS = 45  # what is not shared
-MAKE_S = 3.0  # one model of 135 M parameters
+MODEL_S = 3.0  # making one model of 135 M parameters
 LOAD_S = 1.5  # loading two models for a comparison
 POSITION_FACTOR = 2.7  # a teacher-forced position with all its logits, against one prompt token of prefill
 FLOOR_POSITIONS = 768
 FLOOR_READS = 5
 SLOT_STEP_FACTOR = 5  # one position decoded alone and among the other slots, against one token of one stream
+TEXT_TOKENS = 400  # of both sides, where a change of the server is judged by its answers
+MODELS_A_TRIAL = 0.4  # models of another number type, made and looked at, for each run of the search
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +55,21 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    budget_s: float
+    """`search_s`: what the search may take, None where trials are counted instead. `ablations`: how many further
+    candidates the finals may hold to show what each technique brings."""
+
+    budget: Budget
     steps: tuple[Step, ...]
     blocks: int
     requests_per_block: int
-    screen_requests: int
+    screen_requests: int  # of a full run
     screen_positions: int
     final_positions: int
+    search_s: float | None
+    ablations: int
+    run_s: float  # expected of one full run of the search
+    block_s: float  # of one block of the finals
+    position_s: float  # of one behaviour position of the finalist
     short: str | None = None  # what was cut to fit the budget, or by how much it does not fit
 
     @property
@@ -64,13 +78,15 @@ class Plan:
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "budget_s": self.budget_s,
+            **self.budget.as_json(),
             "steps": [{"name": step.name, "minutes": round(step.seconds / 60, 2)} for step in self.steps],
             "blocks": self.blocks,
             "requests_per_block": self.requests_per_block,
             "screen_requests": self.screen_requests,
             "screen_positions": self.screen_positions,
             "final_positions": self.final_positions,
+            "search_s": self.search_s,
+            "ablations": self.ablations,
             "short": self.short,
         }
 
@@ -100,66 +116,131 @@ def run_seconds(requests: int, streams: int, output_tokens: int, pace: Pace) -> 
     return pace.start_s + warm_up + requests * (output_tokens * pace.token_s + OWN_TOKENS * pace.prefill_s)
 
 
+@dataclass(frozen=True, slots=True)
+class _Costs:
+    """Seconds of each part, for one machine, model and load."""
+
+    run_s: float  # a full run of the search
+    model_s: float  # a model made and looked at
+    looks_s: float
+    block_s: float
+    load_s: float  # of the finalist's verification, whatever its positions
+    position_s: float
+
+    def search_s(self, trials: int) -> float:
+        return trials * (self.run_s / 2 + MODELS_A_TRIAL * self.model_s)
+
+    def verify_s(self, positions: int) -> float:
+        return self.load_s + positions * self.position_s
+
+    def finals_s(self, finalists: int) -> float:
+        return finalists * FINAL_BLOCKS * self.block_s
+
+    @property
+    def ablation_s(self) -> float:
+        return ABLATION_BLOCKS * self.block_s
+
+
 def make_plan(
-    *,
-    budget_s: float,
-    streams: int,
-    output_tokens: int,
-    new_models: int,
-    candidates: int,
-    pace: Pace,
-    slo: Sequence[Limit] = (),
+    *, budget: Budget, spent_s: float, streams: int, output_tokens: int, pace: Pace, slo: Sequence[Limit] = ()
 ) -> Plan:
-    """The plan for this budget. One stream's hand setting is the baseline, so its finals are two candidates and no
-    slots need a look; else they are three, and the slots of two of them are looked at."""
-    finalists, slot_checks = (3, 2) if streams > 1 else (2, 0)
-    screen_requests = max(8, 2 * streams)
-    per_block = block_requests(streams, slo)
-    finals_s = finalists * FINAL_BLOCKS * run_seconds(per_block, streams, output_tokens, pace)
-    fixed = [
-        Step(f"make {new_models} models of other number types", MAKE_S * new_models),
-        Step(
-            f"screen the behaviour of {new_models} models on {SCREEN_POSITIONS} positions",
-            new_models * (LOAD_S + 2 * SCREEN_POSITIONS * POSITION_FACTOR * pace.prefill_s),
-        ),
-        Step(
-            f"screen the speed of {candidates} candidates, {screen_requests} requests each",
-            candidates * run_seconds(screen_requests, streams, output_tokens, pace),
-        ),
-        Step(
-            "look at a refused model's answers" + (" and at what the slots change" if slot_checks else ""),
-            2 * (LOAD_S + len(PROMPTS) * ANSWER_TOKENS * pace.token_s)
-            + slot_checks * SLOT_POSITIONS * SLOT_STEP_FACTOR * pace.token_s,
-        ),
-        Step(f"finals: {finalists} candidates, {FINAL_BLOCKS} interleaved blocks of {per_block} requests", finals_s),
-    ]
-    verify_s = (2 * FINAL_POSITIONS + FLOOR_READS * FLOOR_POSITIONS) * POSITION_FACTOR * pace.prefill_s + 2 * LOAD_S
-    left_s = budget_s - sum(step.seconds for step in fixed)
-    positions, short = FINAL_POSITIONS, None
-    if left_s < verify_s:
-        positions = max(FEWEST_FINAL_POSITIONS, int(FINAL_POSITIONS * max(left_s, 0.0) / verify_s) // 256 * 256)
-        short = f"to fit {show_duration(budget_s)}: {positions} instead of {FINAL_POSITIONS} behaviour positions"
-    verify = Step(f"verify the finalist on {positions} positions", verify_s * positions / FINAL_POSITIONS)
-    steps = (*fixed[:3], verify, *fixed[3:])
-    total_s = sum(step.seconds for step in steps)
-    if total_s > budget_s:
-        longer = f"it may still take {show_duration(total_s - budget_s)} longer"
-        short = f"{short}; {longer}: the finals never have fewer than {final_requests(slo)} requests"
-    return Plan(budget_s, steps, FINAL_BLOCKS, per_block, screen_requests, SCREEN_POSITIONS, positions, short)
-
-
-def replanned(plan: Plan, *, since_start_s: float, since_plan_s: float) -> Plan:
-    """The plan after screening. What took longer than planned makes it likely that the rest does too; the budget is
-    kept at the cost of behaviour positions, the finals' requests stay."""
-    *so_far, verify, looks, finals = plan.steps
-    slower = max(1.0, since_plan_s / sum(step.seconds for step in so_far))
-    left_s = plan.budget_s - since_start_s - slower * (looks.seconds + finals.seconds)
-    fits = int(plan.final_positions * max(left_s, 0.0) / (slower * verify.seconds)) // 256 * 256
-    positions = max(FEWEST_FINAL_POSITIONS, fits)
-    if positions >= plan.final_positions:
-        return plan
-    short = (
-        f"to fit {show_duration(plan.budget_s)}: {positions} instead of {plan.final_positions} behaviour positions, "
-        f"since it took {slower:.2g} times as long as planned so far"
+    """The plan for this budget, of which `spent_s` are gone. Raises UsageError for one in which not even the least that
+    a comparison needs would fit, naming what would; a budget that nobody gave grows to it instead."""
+    finalists = 3 if streams > 1 else 2  # one stream's hand setting is the baseline
+    full, per_block = max(8, 2 * streams), block_requests(streams, slo)
+    cost = _costs(streams, output_tokens, pace, full=full, per_block=per_block)
+    least_s = (
+        spent_s
+        + cost.search_s(FEWEST_TRIALS)
+        + cost.verify_s(FEWEST_FINAL_POSITIONS)
+        + cost.looks_s
+        + cost.finals_s(finalists)
     )
-    return replace(plan, final_positions=positions, short=short)
+    if budget.seconds is not None and budget.seconds < least_s:
+        if budget.given:
+            raise UsageError(
+                f"a budget of {show_duration(budget.seconds)} is too short: here a comparison takes at least "
+                f"{show_duration(least_s)}; give --budget {math.ceil(least_s / 60)}m, fewer --output-tokens, or a "
+                "number of trials, as in '12 trials'"
+            )
+        budget = replace(budget, seconds=least_s)
+    search_s, positions, ablations = _shared_out(budget, least_s, cost)
+    short = None
+    if positions < FINAL_POSITIONS:
+        short = f"to fit {budget.words}: {positions} instead of {FINAL_POSITIONS} behaviour positions"
+    searched_s = cost.search_s(budget.trials or ENOUGH_TRIALS) if search_s is None else search_s
+    steps = (
+        Step("search: short runs of what looks best, each model made and its behaviour looked at first", searched_s),
+        Step(f"verify the finalist's behaviour on {positions} positions", cost.verify_s(positions)),
+        Step("look at a refused model's answers, and at what the service settings change", cost.looks_s),
+        Step(
+            f"finals: {finalists} candidates, {FINAL_BLOCKS} interleaved blocks of {per_block} requests",
+            cost.finals_s(finalists),
+        ),
+        *(
+            [Step(f"in the same blocks: up to {ablations} more, for each technique apart", ablations * cost.ablation_s)]
+            if ablations
+            else []
+        ),
+    )
+    return Plan(
+        budget,
+        steps,
+        FINAL_BLOCKS,
+        per_block,
+        full,
+        SCREEN_POSITIONS,
+        positions,
+        search_s,
+        ablations,
+        cost.run_s,
+        cost.block_s,
+        cost.position_s,
+        short,
+    )
+
+
+def _costs(streams: int, output_tokens: int, pace: Pace, *, full: int, per_block: int) -> _Costs:
+    position_s = POSITION_FACTOR * pace.prefill_s
+    slots_s = 2 * SLOT_POSITIONS * SLOT_STEP_FACTOR * pace.token_s if streams > 1 else 0.0
+    return _Costs(
+        run_s=run_seconds(full, streams, output_tokens, pace),
+        model_s=MODEL_S + LOAD_S + 2 * SCREEN_POSITIONS * position_s,
+        looks_s=slots_s + 2 * pace.start_s + LOAD_S + TEXT_TOKENS * pace.token_s,
+        block_s=run_seconds(per_block, streams, output_tokens, pace),
+        load_s=2 * LOAD_S + FLOOR_READS * FLOOR_POSITIONS * position_s,
+        position_s=2 * position_s,
+    )
+
+
+def _shared_out(budget: Budget, least_s: float, cost: _Costs) -> tuple[float | None, int, int]:
+    """(seconds of the search, behaviour positions, ablations): what is left beside the least of everything."""
+    if budget.seconds is None:
+        return None, FINAL_POSITIONS, MOST_ABLATIONS
+    left_s = budget.seconds - least_s
+    search_s = min(left_s, cost.search_s(ENOUGH_TRIALS) - cost.search_s(FEWEST_TRIALS))
+    left_s -= search_s
+    more = min(FINAL_POSITIONS - FEWEST_FINAL_POSITIONS, int(left_s / cost.position_s)) // 256 * 256
+    left_s -= more * cost.position_s
+    ablations = min(MOST_ABLATIONS, int(left_s / cost.ablation_s))
+    left_s -= ablations * cost.ablation_s
+    return cost.search_s(FEWEST_TRIALS) + search_s + left_s, FEWEST_FINAL_POSITIONS + more, ablations
+
+
+def replanned(plan: Plan, *, spent_s: float, slower: float, finalists: int) -> Plan:
+    """The plan after the search: behaviour positions and ablations that still fit, where everything takes `slower`
+    times as long as was thought. The finals' requests stay."""
+    if plan.budget.seconds is None:
+        return plan
+    finals_s = finalists * plan.blocks * plan.block_s
+    reading_s = plan.steps[1].seconds - plan.final_positions * plan.position_s  # loading, and the floors' own reads
+    left_s = plan.budget.seconds - spent_s - slower * (finals_s + reading_s)
+    fits = int(max(left_s, 0.0) / (slower * plan.position_s)) // 256 * 256
+    positions = min(FINAL_POSITIONS, max(FEWEST_FINAL_POSITIONS, fits))
+    left_s -= slower * positions * plan.position_s
+    ablations = min(MOST_ABLATIONS, int(max(left_s, 0.0) / (slower * ABLATION_BLOCKS * plan.block_s)))
+    short = None
+    if positions < FINAL_POSITIONS:
+        why = f", since it takes {slower:.2g} times as long as planned" if slower > 1.1 else ""
+        short = f"to fit {plan.budget.words}: {positions} instead of {FINAL_POSITIONS} behaviour positions{why}"
+    return replace(plan, final_positions=positions, ablations=ablations, short=short)

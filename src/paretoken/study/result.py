@@ -10,15 +10,17 @@ from typing import Any
 from paretoken.core.candidate import Candidate
 from paretoken.core.doubt import Doubt
 from paretoken.core.provenance import Provenance
+from paretoken.frontier.knee import knee
 from paretoken.frontier.pareto import Coordinate, Point, frontier
 from paretoken.metrics.definitions import definitions_json
+from paretoken.metrics.reuse import cache_hit_rate, draft_acceptance
 from paretoken.metrics.slo import held
 from paretoken.models.lineage import lineage_of
 from paretoken.study.choose import GATE_PASSES, Choice
 from paretoken.study.file import REPORT_FILE
 from paretoken.study.finals import Side, doubts_of_side
 from paretoken.study.limits import computed_input_tok_s, utilisation
-from paretoken.study.space import BASELINE
+from paretoken.study.explain import binds, contributions, sensitivity
 from paretoken.study.state import State
 from paretoken.study.steps import Steps
 from paretoken.units import MS_PER_S
@@ -31,10 +33,11 @@ WAITS = ("ttft_from_due_ms", "tpot_ms")
 
 def document_of(steps: Steps, state: State, choice: Choice, started_at: str) -> dict[str, Any]:
     space = state.space
-    baseline, hand = space.candidate(BASELINE), space.candidate(space.hand)
+    baseline, hand = space.candidate(space.baseline), space.candidate(space.hand)
     sides = state.sides
     recommended = sides.get(choice.label) if choice.label is not None else None
-    rows = _candidates(state)
+    rows, found_knee = _candidates(state)
+    limits = _limits(state, recommended or sides.get(baseline.label))
     return {
         "schema": SCHEMA,
         "study": steps.file.id,
@@ -51,7 +54,14 @@ def document_of(steps: Steps, state: State, choice: Choice, started_at: str) -> 
         "why": choice.why,
         "verdicts": _verdicts(steps, state, recommended),
         "refused": state.refused,
-        "limits": _limits(state, recommended or sides.get(baseline.label)),
+        "limits": limits,
+        "knee": found_knee,
+        "contributions": contributions(steps, state, choice.label),
+        "sensitivity": sensitivity(steps, state, choice.label) if sides else [],
+        "binds": binds(limits, _slo_binding(steps, recommended)),
+        "model_level": _model_level(steps, state),
+        "prompt_cache": _reuse(sides.get(baseline.label), recommended),
+        "speculation": _speculation(state),
         "wait": {
             name: side.summary["metrics"].get("wait")
             for name, side in (("baseline", sides.get(baseline.label)), ("recommended", recommended))
@@ -62,7 +72,70 @@ def document_of(steps: Steps, state: State, choice: Choice, started_at: str) -> 
         "provenance": _provenance(steps, state, baseline, started_at).as_json(),
         "report": f"studies/{steps.file.id}/{REPORT_FILE}",
         "serve": f"paretoken serve {steps.file.id}",
+        "commands": _commands(steps, recommended),
     }
+
+
+def _commands(steps: Steps, recommended: Side | None) -> dict[str, Any]:
+    """For people: how to serve it, how to check it again, and the same on a llama.cpp of one's own. Nothing of it is
+    ever run by us; the model's file goes by its name."""
+    found: dict[str, Any] = {
+        "serve": f"paretoken serve {steps.file.id}",
+        "verify": f"paretoken verify {steps.file.id}",
+        "launch": None,
+    }
+    if recommended is not None:
+        candidate = recommended.candidate
+        settings = steps.bench.settings(dict(candidate.engine_settings))
+        found["launch"] = steps.bench.engine.launch_command(settings, f"{candidate.model.name}.gguf") or None
+    return found
+
+
+def _slo_binding(steps: Steps, side: Side | None) -> str | None:
+    """The limit of the SLO that the recommended comes nearest to."""
+    if side is None or not steps.objective.slo:
+        return None
+    nearest = max(held(steps.objective.slo, side.summary["metrics"]), key=lambda found: found.overrun)
+    return f"of the SLO {nearest.words()} is nearest ({nearest.overrun:.0%} of it)"
+
+
+def _model_level(steps: Steps, state: State) -> list[dict[str, Any]]:
+    """Every model-level variant that was looked at, by the most positions that it was."""
+    margin = steps.objective.behaviour_margin_nat
+    rows = []
+    for level, behaviour in {**state.screens, **state.verified}.items():
+        point = state.space.baseline
+        for axis in level:
+            point = point.changed(axis, level[axis])
+        rows.append(
+            {
+                "label": state.space.model_words(point),
+                "bytes": state.space.candidate(point).model.bytes,
+                "kld": behaviour.get("kld"),
+                "same_top": behaviour.get("same_top"),
+                "positions": behaviour.get("positions"),
+                "verdict": behaviour["verdict"],
+                "margin_nat": margin,
+            }
+        )
+    return rows
+
+
+def _reuse(baseline: Side | None, recommended: Side | None) -> dict[str, Any] | None:
+    if baseline is None:
+        return None
+    sides = {"baseline": baseline, **({} if recommended is None else {"recommended": recommended})}
+    return {name: {"hit_rate": cache_hit_rate(side.records)} for name, side in sides.items()}
+
+
+def _speculation(state: State) -> dict[str, Any] | None:
+    """Of the finals' candidates that draft; acceptance beside speed, since it must pay for itself."""
+    for side in (*state.sides.values(), *state.further.values()):
+        if side.candidate.engine_settings.get("speculation", "none") != "none":
+            share = draft_acceptance(side.records)
+            kept = "nothing was drafted" if share is None else f"{share:.0%} of the drafted tokens were kept"
+            return {"of": side.candidate.label, "acceptance": share, "words": kept}
+    return None
 
 
 def _entry(candidate: Candidate, sides: Mapping[str, Side]) -> dict[str, Any]:
@@ -95,7 +168,7 @@ def _finals(steps: Steps, state: State) -> dict[str, Any]:
 def _against(steps: Steps, state: State, side: Side) -> dict[str, Any]:
     """The effects of a side against the baseline and against the hand setting; none against itself."""
     found: dict[str, Any] = {}
-    for name, point in (("vs_baseline", BASELINE), ("vs_hand_setting", state.space.hand)):
+    for name, point in (("vs_baseline", state.space.baseline), ("vs_hand_setting", state.space.hand)):
         against = state.against(point, steps.objective.effect_margin).get(side.candidate.label, [])
         found[name] = [effect.as_json() for effect in against]
     return found
@@ -119,19 +192,25 @@ def _verdicts(steps: Steps, state: State, recommended: Side | None) -> dict[str,
     return {**_against(steps, state, subject), **_kept(state, subject)}
 
 
-def _candidates(state: State) -> list[dict[str, Any]]:
+def _candidates(state: State) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """One row a candidate: by the finals where it was in them, else by its screening run (`phase` says which). Only the
     finals are reported (decision rule 5), so only they have a frontier; and who changed the answers is not on it."""
     rows: dict[str, dict[str, Any]] = {}
     for trial in state.trials:
-        rows[trial.candidate.label] = _row(trial.candidate, "screening", trial.state, trial.metrics)
+        row = _row(trial.candidate, "screening", trial.state, trial.metrics)
+        rows[trial.candidate.label] = {**row, "memory_bytes": trial.memory_bytes}
     for side in state.sides.values():
         row = _row(side.candidate, "finals", "complete", side.summary["metrics"])
-        rows[side.candidate.label] = {**row, "failed_share": side.failed_share}
+        sizes = [block.memory_bytes for block in side.blocks if block.memory_bytes is not None]
+        memory = max(sizes, default=None)
+        rows[side.candidate.label] = {**row, "failed_share": side.failed_share, "memory_bytes": memory}
     why_not = {label: _not_kept(state, side) for label, side in state.sides.items()}
     points = [_point(row, why_not[row["label"]]) for row in rows.values() if row["phase"] == "finals"]
-    on = {point.label for point in frontier(points).on} if points else set()
-    return [{**row, "on_frontier": row["label"] in on} for row in rows.values()]
+    on = frontier(points).on if points else ()
+    bend, why = knee(on)
+    labels = {point.label for point in on}
+    found = [{**row, "on_frontier": row["label"] in labels} for row in rows.values()]
+    return found, {"label": None if bend is None else bend.label, "why": why}
 
 
 def _row(candidate: Candidate, phase: str, state: str, metrics: Mapping[str, Any]) -> dict[str, Any]:
@@ -236,5 +315,9 @@ def _provenance(steps: Steps, state: State, baseline: Candidate, started_at: str
         warmup=steps.streams,
         prompt_cache_policy="the candidate's own; the workload declares its shared system prompt",
         clock=clocks.pop() if len(clocks) == 1 else "mixed" if clocks else "user",
-        extra={"engine_library_sha256": version.get("library_sha256"), "workload": "chat"},
+        extra={
+            "engine_library_sha256": version.get("library_sha256"),
+            "workload": steps.asks,
+            "strategy": steps.strategy,
+        },
     )

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from paretoken.core.candidate import Candidate, Model
+from paretoken.core.candidate import MODEL_LEVEL, Candidate, Model
 from paretoken.machine.quota import cpu_quota
 from paretoken.models.dimensions import dimensions
 from paretoken.models.gguf_header import read_header
@@ -58,6 +58,19 @@ class Space:
                 found[place] = self.words(axis, point[axis])
         others = [axis for axis in self.switched_on(point) if axis not in (WEIGHTS, SLOTS)]
         return " · ".join([*found, *(self.words(axis, point[axis]) for axis in others)])
+
+    def model_words(self, point: Point) -> str:
+        """The model-level options of a point in words: 'Q8_0', 'Q8_0 · KV q8_0', 'KV q8_0'."""
+        on = [axis for axis in self.switched_on(point) if self._techniques[axis].level == MODEL_LEVEL]
+        return " · ".join(self.words(axis, point[axis]) for axis in on) or f"{self.published} as given"
+
+    def without_service(self, point: Point) -> Point:
+        """The same model level with the engine's own service settings."""
+        level = self.tree.model_level(point)
+        found = self.baseline
+        for axis in level:
+            found = found.changed(axis, level[axis])
+        return found
 
     def candidate(self, point: Point, cache: Path | None = None) -> Candidate:
         """The candidate of this point; a model that has to be made is made, once. Raises ModelError, UsageError."""

@@ -1,11 +1,12 @@
 """The steps of a study that run something: each is done once, stored, and read back on resume.
 
-    behaviour of a number type   speed of a candidate (a Trial)   one block of the finals
+    behaviour of a model   intactness of a service   speed of a candidate (a Trial)   one block of the finals
 
 An engine that dies in screening is a trial's state, a verification that cannot run is inconclusive; a block of the
 finals raises, and finals.py puts its candidate out. Ctrl-C goes up as KeyboardInterrupt when the run's files are whole.
 """
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -24,14 +25,15 @@ from paretoken.metrics.summary import summarise
 from paretoken.records.whole import whole_records
 from paretoken.study.bench import Bench
 from paretoken.study.file import StudyFile
-from paretoken.study.plan import SLOT_POSITIONS
+from paretoken.study.intactness import service_verdict
+from paretoken.study.merit import merit
 from paretoken.study.run import Run, run_candidate
 from paretoken.verification.answers import differing_answers
-from paretoken.verification.intact import check_slots
 from paretoken.verification.verify import screen, verify
-from paretoken.workloads.chat import chat
+from paretoken.workloads import WORKLOADS
 
 WARMUP_OUTPUT_TOKENS = 4
+SCREENING_BLOCK = 900  # numbers of workloads: the finals' are from 0 on, so that their prompts are fresh
 OUT_OF_MEMORY = "out of memory"
 
 
@@ -44,6 +46,8 @@ class Steps:
     objective: Objective
     seed: int
     price: Price | None
+    strategy: str = "racing"
+    asks: str = "chat"  # a name in WORKLOADS
 
     @property
     def streams(self) -> int:
@@ -52,13 +56,15 @@ class Steps:
     def workload(self, requests: int, block: int) -> Workload:
         """The same for every candidate of one block: equal work. One short warm-up request a stream fills the caches
         that the workload declares to share."""
-        return chat(
+        make = WORKLOADS.load(self.asks)
+        found: Workload = make(
             requests=requests,
             output_tokens=self.objective.output_tokens,
             seed=self.seed * 1000 + block,
             warmup=self.streams,
             warmup_output_tokens=WARMUP_OUTPUT_TOKENS,
         )
+        return found
 
     def key(self, candidate: Candidate, workload: Workload) -> str:
         """Decision rule 10: a changed part never hits what was stored."""
@@ -74,14 +80,14 @@ class Steps:
 
     # Behaviour
 
-    def screen_behaviour(self, base: Model, model: Model) -> dict[str, Any]:
-        """A quick look: enough to drop what is far off, not to keep."""
-        margin = self.objective.behaviour_margin_nat
+    def screen_behaviour(self, base: Model, candidate: Candidate) -> dict[str, Any]:
+        """A quick look at the candidate's model level: enough to drop what is far off, not to keep."""
+        margin, kv_type = self.objective.behaviour_margin_nat, kv_type_of(candidate)
 
         def look() -> dict[str, Any]:
-            return screen(base, model, margin_nat=margin).as_json()
+            return screen(base, candidate.model, margin_nat=margin, kv_type=kv_type).as_json()
 
-        return self._looked("behaviour_screen", self._pair_key(base, model), look)
+        return self._looked("behaviour_screen", self._pair_key(base, candidate.model, kv_type), look)
 
     def answers_that_differ(self, base: Model, model: Model) -> list[dict[str, Any]]:
         """Two prompts that a refused model answers otherwise."""
@@ -96,25 +102,25 @@ class Steps:
         found: list[dict[str, Any]] = self.file.once("answers", self._pair_key(base, model), ask)["pairs"]
         return found
 
-    def verify_model(self, base: Model, model: Model, positions: int) -> dict[str, Any]:
+    def verify_model(self, base: Model, candidate: Candidate, positions: int) -> dict[str, Any]:
         """Decision rule 7 on the finalist, with the floors."""
-        margin = self.objective.behaviour_margin_nat
+        margin, kv_type = self.objective.behaviour_margin_nat, kv_type_of(candidate)
 
         def look() -> dict[str, Any]:
-            say = self.bench.talk.progress
-            return verify(base, model, positions=positions, margin_nat=margin, on_progress=say).as_json()
+            say, model = self.bench.talk.progress, candidate.model
+            found = verify(base, model, positions=positions, margin_nat=margin, kv_type=kv_type, on_progress=say)
+            return found.as_json()
 
-        return self._looked("behaviour", f"{self._pair_key(base, model)}/{positions}", look)
+        return self._looked("behaviour", f"{self._pair_key(base, candidate.model, kv_type)}/{positions}", look)
 
-    def verify_slots(self, candidate: Candidate) -> dict[str, Any]:
-        """Decision rule 6 on the candidate's own weights: its slots against one."""
-        slots = int(candidate.engine_settings.get("slots", 1))
+    def verify_service(self, before: Candidate, after: Candidate) -> dict[str, Any]:
+        """Decision rule 6 on the candidate's own weights: its service settings against the engine's own."""
 
         def look() -> dict[str, Any]:
-            say = self.bench.talk.progress
-            return check_slots(candidate.model, slots, SLOT_POSITIONS, on_progress=say).as_json()
+            return service_verdict(self.bench, before, after)
 
-        return self._looked("intact", f"{self._pair_key(candidate.model, candidate.model)}/{slots}", look)
+        key = digest_of({"before": before.key, "after": after.key, "machine": self.bench.machine["fingerprint"]})
+        return self._looked("intact", key, look)
 
     def _looked(self, kind: str, key: str, look: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """A look that failed is inconclusive now and not stored: a resume looks again."""
@@ -123,12 +129,13 @@ class Steps:
         except (EngineError, ModelError) as error:
             return _inconclusive(error)
 
-    def _pair_key(self, base: Model, model: Model) -> str:
+    def _pair_key(self, base: Model, model: Model, kv_type: str = "f16") -> str:
         return digest_of(
             {
                 "engine": self.bench.engine.version(),
                 "base": base.fingerprint,
                 "model": model.fingerprint,
+                "kv_type": kv_type,
                 "margin": self.objective.behaviour_margin_nat,
                 "machine": self.bench.machine["fingerprint"],
             }
@@ -136,12 +143,13 @@ class Steps:
 
     # Speed
 
-    def screen_speed(self, candidate: Candidate, requests: int) -> Trial:
-        """One run of the screening workload, as a Trial in whatever state it ended."""
-        workload = self.workload(requests, block=900)
+    def screen_speed(self, candidate: Candidate, requests: int, repeat: int = 0) -> Trial:
+        """One run of the search's workload, as a Trial in whatever state it ended; each repeat asks other prompts."""
+        workload = self.workload(requests, block=SCREENING_BLOCK + repeat)
         key = self.key(candidate, workload)
 
         def run() -> dict[str, Any]:
+            began_s = time.monotonic()
             try:
                 done = self._undisturbed_run(candidate, workload, f"the screening of {candidate.label}")
             except (EngineError, UsageError, ModelError) as error:
@@ -151,6 +159,7 @@ class Steps:
                     "run_ids": [],
                     "metrics": {},
                     "doubts": [],
+                    "seconds": time.monotonic() - began_s,
                 }
             summary = summarise(
                 done.records,
@@ -166,6 +175,9 @@ class Steps:
                 "run_ids": [done.id],
                 "metrics": summary["metrics"],
                 "requests": summary["requests"],
+                "merit": merit(done.records, summary["metrics"], self.objective),
+                "seconds": time.monotonic() - began_s,
+                "memory_bytes": done.memory_bytes,
                 "doubts": [{"name": doubt.name, "seen": doubt.seen} for doubt in done.doubts],
             }
 
@@ -195,7 +207,7 @@ class Steps:
 
     def _read(self, data: dict[str, Any]) -> "Block":
         records = tuple(whole_records(self.bench.store.run(data["run_id"])))
-        return Block(data["run_id"], records, doubts_from(data["doubts"]), data["clock"])
+        return Block(data["run_id"], records, doubts_from(data["doubts"]), data["clock"], data.get("memory_bytes"))
 
     def broken(self, candidate: Candidate, requests: int) -> str | None:
         """Why this candidate broke in the finals of an earlier session, or None."""
@@ -222,6 +234,7 @@ class Steps:
                 "run_id": done.id,
                 "doubts": [{"name": doubt.name, "seen": doubt.seen} for doubt in done.doubts],
                 "clock": done.clock,
+                "memory_bytes": done.memory_bytes,
             }
 
         found = None if again else self._stored_block(candidate, requests, block)
@@ -256,6 +269,11 @@ class Block:
     records: tuple[Record, ...]
     doubts: tuple[Doubt, ...]
     clock: str
+    memory_bytes: int | None = None
+
+
+def kv_type_of(candidate: Candidate) -> str:
+    return str(candidate.engine_settings.get("kv_type", "f16"))
 
 
 def _inconclusive(error: Exception) -> dict[str, Any]:
@@ -277,6 +295,9 @@ def trial_of(phase: str, candidate: Candidate, key: str, data: Mapping[str, Any]
         key=key,
         run_ids=tuple(data["run_ids"]),
         metrics=data["metrics"],
+        merit=data.get("merit"),
+        seconds=data.get("seconds", 0.0),
+        memory_bytes=data.get("memory_bytes"),
         doubts=doubts_from(data["doubts"]),
     )
 

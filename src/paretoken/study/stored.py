@@ -24,10 +24,12 @@ class _Price(msgspec.Struct):
 
 
 class _Parameters(msgspec.Struct, rename={"purpose": "for"}):
+    """`budget_s` None: trials are counted."""
+
     model: str
     concurrency: Annotated[int, msgspec.Meta(ge=1, le=256)]
     output_tokens: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
-    budget_s: _Positive
+    budget_s: _Positive | None
     behaviour_margin_nat: _Positive
     engine: str
     seed: _Count
@@ -36,6 +38,10 @@ class _Parameters(msgspec.Struct, rename={"purpose": "for"}):
     purpose: str | None = None
     slo: str | None = None
     goal: str | None = None
+    budget_trials: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    budget_given: bool = False
+    strategy: str = "racing"
+    workload: str = "chat"
 
     def __post_init__(self) -> None:
         if self.goal is not None and self.goal not in GOALS:
@@ -92,6 +98,9 @@ class _Trial(msgspec.Struct):
     run_ids: list[str]
     metrics: dict[str, _Scalar | None]
     doubts: list[_Doubt]
+    merit: float | None = None
+    seconds: _Seconds = 0.0
+    memory_bytes: _Count | None = None
 
 
 class _Block(msgspec.Struct):
@@ -100,15 +109,31 @@ class _Block(msgspec.Struct):
     run_id: str
     doubts: list[_Doubt]
     clock: str
+    memory_bytes: _Count | None = None
+
+
+class _Planned(msgspec.Struct):
+    spent_s: _Seconds
+
+
+class _Searched(msgspec.Struct):
+    asked: _Count
+    why: str
 
 
 class _Replanned(msgspec.Struct):
     positions: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
     short: str | None
+    ablations: _Count = 0
 
 
 class _Answers(msgspec.Struct):
     pairs: list[dict[str, Any]]
+
+
+class _Recheck(msgspec.Struct):
+    verdict: Literal["holds", "not settled", "does not hold"]
+    why: str
 
 
 class _Broken(msgspec.Struct):
@@ -123,9 +148,12 @@ _KINDS: dict[str, type[msgspec.Struct]] = {
     "intact": _Intact,
     "trial": _Trial,
     "block": _Block,
+    "planned": _Planned,
     "replanned": _Replanned,
+    "searched": _Searched,
     "answers": _Answers,
     "broken": _Broken,
+    "recheck": _Recheck,
 }
 
 

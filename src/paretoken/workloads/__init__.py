@@ -1,4 +1,5 @@
-"""What is asked: `chat` (varied conversations in prose) and `synthetic` (prompts of a given length)."""
+"""What is asked: `chat` (varied conversations in prose), `copying` (answers that repeat their prompt) and `synthetic`
+(prompts of a given length)."""
 
 from paretoken.plugins import Registry
 
@@ -6,6 +7,7 @@ WORKLOADS = Registry(
     "workload",
     {
         "chat": "paretoken.workloads.chat:chat",
+        "copying": "paretoken.workloads.copying:copying",
         "synthetic": "paretoken.workloads.synthetic:synthetic",
     },
 )

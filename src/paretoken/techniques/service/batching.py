@@ -27,8 +27,10 @@ class Batching:
         """One slot, half the streams, all of them. Raises UsageError when one request exceeds the model's context."""
         if situation.engine not in self.engines:
             return []
-        context = context_per_slot(situation.tokens_per_request, dimensions(situation.header).context_tokens)
         counts = sorted({1, -(-situation.streams // 2), situation.streams})
+        if situation.engine == "scripted":  # it has no context to split
+            return [{"slots": count} for count in counts]
+        context = context_per_slot(situation.tokens_per_request, dimensions(situation.header).context_tokens)
         return [{"slots": count, "context_per_slot": context} for count in counts]
 
     def apply(self, candidate: Candidate, settings: Mapping[str, Any], cache: Path | None = None) -> Candidate:

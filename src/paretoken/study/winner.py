@@ -1,4 +1,4 @@
-"""A stored study → the candidate to serve, rebuilt from validated settings.
+"""A stored study → the candidate that it recommends, rebuilt from validated settings: to serve it, or to check it again.
 
 A study from elsewhere is data: settings go through the engine's own validation, a model is found by its fingerprint
 (the base by its name or path, a made one in the cache or made again by its technique), and no stored command is run.
@@ -6,11 +6,11 @@ A study from elsewhere is data: settings go through the engine's own validation,
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
-from paretoken.core.candidate import Model
+from paretoken.core.candidate import Applied, Candidate, Model
 from paretoken.engines import ENGINES
 from paretoken.engines.base import Engine, Listen, Settings
 from paretoken.errors import CaptureError, ModelError
@@ -29,6 +29,11 @@ class Winner:
     engine: Engine
     settings: Settings
     model: Model
+    candidate: Candidate
+
+    @property
+    def replicas(self) -> int:
+        return self.candidate.replicas
 
     def command(self, listen: Listen) -> list[str]:
         """An equivalent command of the engine's own server, for people."""
@@ -55,7 +60,14 @@ def winner_of(home: Path, study_id: str) -> Winner:
         raise CaptureError(f"study {folder.name} lacks its {STUDY_FILE}; copy the whole folder")
     parameters = StudyFile(folder).done("parameters", "study") or {}
     base_name = str(parameters.get("model", ""))
-    return Winner(folder.name, found.label, engine, settings, _model(base_name, found.candidate))
+    model = _model(base_name, found.candidate)
+    applied = tuple(
+        Applied(each.technique, each.level, each.settings) for each in found.candidate.techniques if each.level
+    )
+    candidate = Candidate(
+        found.label, found.candidate.engine, model, settings.as_json(), applied, found.candidate.replicas
+    )
+    return Winner(folder.name, found.label, engine, settings, model, candidate)
 
 
 class _Weights(msgspec.Struct):
@@ -65,6 +77,7 @@ class _Weights(msgspec.Struct):
 class _Applied(msgspec.Struct):
     technique: str
     settings: dict[str, Any]
+    level: str = ""
 
 
 class _Candidate(msgspec.Struct):
@@ -72,6 +85,7 @@ class _Candidate(msgspec.Struct):
     engine_settings: dict[str, Any]
     model: _Weights
     techniques: list[_Applied] = []
+    replicas: Annotated[int, msgspec.Meta(ge=1, le=256)] = 1
 
 
 class _Recommended(msgspec.Struct):
