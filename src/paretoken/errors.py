@@ -26,7 +26,8 @@ class UsageError(ParetokenError):
 
 class MissingExtraError(ParetokenError):
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs the extra '{extra}': pip install '.[local,report]' in the checkout")
+        extras = ",".join(dict.fromkeys(("local", "report", extra)))
+        super().__init__(f"{what} needs the extra '{extra}': pip install '.[{extras}]' in the checkout")
         self.extra = extra
 
 

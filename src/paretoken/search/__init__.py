@@ -1,1 +1,14 @@
-"""What to try next: spaces, strategies and when to stop. Pure: sees numbers, never an engine."""
+"""What to try next. Pure: a search sees points and numbers, never an engine. `STRATEGIES` is the map."""
+
+from paretoken.plugins import Registry
+
+STRATEGIES = Registry(
+    "strategy",
+    {
+        "grid": "paretoken.search.strategies.grid:Grid",
+        "halving": "paretoken.search.strategies.halving:Halving",
+        "racing": "paretoken.search.strategies.racing:Racing",
+        "random": "paretoken.search.strategies.random:Random",
+        "tpe": "paretoken.search.strategies.tpe:Tpe",
+    },
+)

@@ -1,0 +1,113 @@
+"""What the runs so far say about every point: a Bayesian linear model of a logarithm, for the rate and for the seconds.
+
+    log y(point) = level + Σ effect(axis's option) + Σ interaction(two options) + the point's own deviation
+    log of a run = log y(point) + what a short run does to all points + noise
+
+Every term is Gaussian, so the answer is: a mean and a covariance over all points, from a prior of the same kind (the
+roofline's word on each option: it orders, it does not judge). A default option has no effect; the effects of all
+others are against it. Noise is estimated from repeats, pulled to a stated value while there are few.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paretoken.search.space import Option, Point, Tree
+
+Vector = NDArray[np.float64]
+
+LEVEL_SD = 3.0  # of the level around the first runs: as good as unknown
+EFFECT_SD = 0.25  # of the log-effect of an option that the prior says nothing about
+LEAST_EFFECT_SD = 0.05  # however sure a prior is: it orders, and one or two runs must be able to contradict it
+INTERACTION_SHARE = 0.25  # sd of an interaction, of the geometric mean of its two effects' sd
+DEVIATION_SD = 0.02  # of what only this very point does
+NOISE_SD = 0.05  # of one whole run, until repeats say otherwise
+NOISE_RUNS = 4  # how many repeats that stated noise counts for
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One observation of a point, by its place in the tree's order."""
+
+    at: int
+    effort: float
+    log_value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """Mean and covariance of log y over the tree's points, after the runs."""
+
+    mean: Vector
+    covariance: Vector
+    noise_sd: float
+
+    def noise_variance(self, effort: float) -> float:
+        """Of one run: a run of half the requests averages over half as many."""
+        return self.noise_sd**2 / effort
+
+    @property
+    def sd(self) -> Vector:
+        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+
+
+@dataclass(frozen=True)
+class LinearModel:
+    """The prior over a tree's points. `short_run`: mean and sd of what halving the effort adds to a run's log."""
+
+    tree: Tree
+    prior: Mapping[tuple[str, Option], tuple[float, float]]
+    short_run: tuple[float, float]
+    mean: Vector = field(init=False)
+    covariance: Vector = field(init=False)
+
+    def __post_init__(self) -> None:
+        mean, covariance = _prior_over(self.tree, self.prior)
+        object.__setattr__(self, "mean", mean)
+        object.__setattr__(self, "covariance", covariance)
+
+    def after(self, runs: Sequence[Run]) -> Belief:
+        """What is believed of every point after these runs; without any, the prior around 0."""
+        noise_sd = noise_of(runs)
+        if not runs:
+            return Belief(self.mean, self.covariance + LEVEL_SD**2, noise_sd)
+        at = np.array([run.at for run in runs])
+        halvings = np.array([-math.log2(run.effort) for run in runs])
+        shift, shift_sd = self.short_run
+        rest = np.array([run.log_value for run in runs]) - self.mean[at] - shift * halvings
+        level = float(rest.mean())  # the level's prior lies here: it is as good as unknown
+        over_points = self.covariance + LEVEL_SD**2
+        noise = np.diag([noise_sd**2 / run.effort for run in runs])
+        over_runs = over_points[np.ix_(at, at)] + shift_sd**2 * np.outer(halvings, halvings) + noise
+        gain = np.linalg.solve(over_runs, over_points[at]).T
+        mean = self.mean + level + gain @ (rest - level)
+        return Belief(mean, over_points - gain @ over_points[at], noise_sd)
+
+
+def noise_of(runs: Sequence[Run]) -> float:
+    """The sd of a whole run's log, from repeats of a point at the same effort."""
+    repeats: dict[tuple[int, float], list[float]] = {}
+    for run in runs:
+        repeats.setdefault((run.at, run.effort), []).append(run.log_value)
+    squares, freedom = NOISE_RUNS * NOISE_SD**2, float(NOISE_RUNS)
+    for (_, effort), values in repeats.items():
+        squares += effort * float(np.var(values)) * len(values)
+        freedom += len(values) - 1
+    return math.sqrt(squares / freedom)
+
+
+def _prior_over(tree: Tree, prior: Mapping[tuple[str, Option], tuple[float, float]]) -> tuple[Vector, Vector]:
+    """Mean and covariance over the points, without the level. Two points share the effects of the options that they
+    share, and an interaction where they share both of its options."""
+    switched = [(axis.name, option) for axis in tree.axes for option in axis.options[1:]]
+    has = np.array([[float(p.get(name) == option) for name, option in switched] for p in tree.points()])
+    has = has.reshape(len(tree.points()), len(switched))
+    means = np.array([prior.get(key, (0.0, EFFECT_SD))[0] for key in switched])
+    sds = np.array([max(LEAST_EFFECT_SD, prior.get(key, (0.0, EFFECT_SD))[1]) for key in switched])
+    once, twice = (has * sds) @ has.T, (has * sds**2) @ has.T
+    # Σ over pairs of shared options of sd·sd, by (Σ sd)² = Σ sd² + 2 Σ pairs.
+    interactions = INTERACTION_SHARE**2 * (once**2 - twice) / 2
+    return has @ means, twice + interactions + DEVIATION_SD**2 * np.eye(len(has))

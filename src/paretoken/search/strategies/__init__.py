@@ -1,0 +1,1 @@
+"""One file each; the names stand in search/__init__.py."""
