@@ -195,8 +195,8 @@ def table(found: Mapping[str, Any]) -> list[str]:
     """Regret in percent with the share of seeds within 3 % behind it, a row a strategy."""
     tuned = "the constants were tuned on it" if found["tuned_on"] else "nothing was tuned on it"
     lines = [
-        f"{found['streams']} streams: {found['points']} points, one pass {found['pass_s'] / 60:.0f} min, noise of a run "
-        f"{found['noise_sd']:.1%}; {tuned}. The default is {found['default_regret']:.0%} below the best.",
+        f"{found['streams']} streams: {found['points']} points, one pass {found['pass_s'] / 60:.0f} min, noise "
+        f"of a run {found['noise_sd']:.1%}; {tuned}. The default is {found['default_regret']:.0%} below the best.",
         "mean regret (seeds within 3 %)".ljust(32) + "".join(f"{share:>15.0%}" for share in BUDGETS) + "   stops at",
     ]
     for row in found["strategies"]:

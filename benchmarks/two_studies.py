@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from paretoken.core.candidate import Candidate
+from paretoken.core.objective import Load
 from paretoken.records.files import write_json
 from paretoken.study.bench import Bench
 from paretoken.study.file import StudyFile
@@ -23,9 +24,7 @@ from paretoken.study.objectives import objective_of
 from paretoken.study.optimize import optimize
 from paretoken.study.plan import block_requests
 from paretoken.study.steps import Steps
-from paretoken.study.talk import Talk
 from paretoken.study.winner import winner_of
-from paretoken.core.objective import Load
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 SEEDS = (0, 1)
@@ -50,7 +49,9 @@ def compared(home: Path, ids: list[str], blocks: int) -> dict[str, Any]:
         "same_candidate": one.key == two.key,
         "blocks": blocks,
         "effects": [effect.as_json() for effect in effects(first, second, objective.effect_margin)],
-        "block_values": {side.candidate.label: {k: list(v) for k, v in side.values.items()} for side in (first, second)},
+        "block_values": {
+            side.candidate.label: {k: list(v) for k, v in side.values.items()} for side in (first, second)
+        },
     }
 
 
@@ -75,7 +76,9 @@ def main() -> None:
     home = args.home or Path(tempfile.mkdtemp(prefix="paretoken-two-"))
     ids = list(args.study)
     for seed in SEEDS[len(ids) :]:
-        study = optimize(concurrency=STREAMS, output_tokens=OUTPUT_TOKENS, budget=args.budget, seed=seed, home=home, talk=_Said())
+        study = optimize(
+            concurrency=STREAMS, output_tokens=OUTPUT_TOKENS, budget=args.budget, seed=seed, home=home, talk=_Said()
+        )
         ids.append(study.id)
     documents = [json.loads((home / "studies" / study_id / "result.json").read_text()) for study_id in ids]
     result = {
@@ -104,13 +107,16 @@ def main() -> None:
     print(json.dumps({k: v for k, v in result.items() if k != "machine"}, indent=1)[:3000])
 
 
-class _Said(Talk):
+class _Said:
     """Lines on stdout, no progress: this is watched in a log."""
 
     def line(self, text: str) -> None:
         print(text, flush=True)
 
     def progress(self, text: str) -> None:
+        pass
+
+    def raw(self, text: str) -> None:
         pass
 
 

@@ -24,7 +24,11 @@ SCRIPT = Path(__file__).with_name("small_study.py")
 
 def start(home: Path, model: Path, *, resume: bool) -> subprocess.Popen[str]:
     arguments = [sys.executable, str(SCRIPT), str(home), str(model), *(["resume"] if resume else [])]
-    environment = {**os.environ, "PARETOKEN_CACHE": str(model.parent / "cache"), "PYTHONPATH": os.pathsep.join(sys.path)}
+    environment = {
+        **os.environ,
+        "PARETOKEN_CACHE": str(model.parent / "cache"),
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
     return subprocess.Popen(
         arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, process_group=0
     )
@@ -63,7 +67,9 @@ def test_fifty_kills_cost_at_most_the_run_in_flight(tmp_path: Path) -> None:
             time.sleep(0.05)  # until the supervisors have seen that we are gone
             now = stored(home)
             assert now[: len(known)] == known, "what was stored stays, in its order"
-            kept = sum(kind in ("trial", "block") for kind, _ in now) - sum(kind in ("trial", "block") for kind, _ in known)
+            kept = sum(kind in ("trial", "block") for kind, _ in now) - sum(
+                kind in ("trial", "block") for kind, _ in known
+            )
             assert runs(home) - before <= kept + 1, "at most the run in flight is lost"
             known, resume = now, bool(now)
         else:

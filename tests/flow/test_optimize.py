@@ -16,10 +16,10 @@ import pytest
 from paretoken.core.candidate import Model
 from paretoken.engines.llamacpp import LlamaCpp
 from paretoken.report.terminal import last_screen
-from paretoken.study.winner import winner_of
 from paretoken.study import optimize as optimize_module
 from paretoken.study import plan as plan_module
 from paretoken.study.optimize import optimize
+from paretoken.study.winner import winner_of
 
 # Minutes, and more where something else uses the cores: spinning engine threads then crawl.
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(900)]

@@ -7,10 +7,8 @@ import msgspec
 
 from paretoken.core.record import Record
 from paretoken.load.clock import RunClock
-from paretoken.load.connect import connector
 from paretoken.load.lines import lines_of
 from paretoken.load.loop import Facts, Loop
-from paretoken.load.message import messages
 from paretoken.load.one import FrameList
 from paretoken.load.schedule import ClosedLoop, Endpoint, OpenLoop, Planned, Schedule, Timeouts
 from paretoken.load.sockets import kernel_stamps

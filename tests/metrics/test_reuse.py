@@ -4,7 +4,10 @@ from ..made import failed, record
 
 
 def test_the_hit_rate_is_over_tokens_and_not_over_requests() -> None:
-    found = [record(0, reply={"prompt_tokens": 100, "cached_tokens": 90}), record(1, reply={"prompt_tokens": 300, "cached_tokens": 10})]
+    found = [
+        record(0, reply={"prompt_tokens": 100, "cached_tokens": 90}),
+        record(1, reply={"prompt_tokens": 300, "cached_tokens": 10}),
+    ]
     assert cache_hit_rate(found) == 0.25
     assert cache_hit_rate([*found, record(2, reply={"prompt_tokens": 100}), failed(3)]) == 0.25
 

@@ -22,9 +22,7 @@ def space_at(tmp_path: Path) -> Callable[[int], Space]:
     model: Model = resolve(str(path), tmp_path / "cache")
 
     def build(streams: int) -> Space:
-        return space_for(
-            model, engine="llamacpp", base_settings=DEFAULTS, streams=streams, tokens_per_request=200
-        )
+        return space_for(model, engine="llamacpp", base_settings=DEFAULTS, streams=streams, tokens_per_request=200)
 
     return build
 

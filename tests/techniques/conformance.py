@@ -29,7 +29,9 @@ class TechniqueConformance:
 
     @pytest.fixture
     def situation(self, model: Model) -> Situation:
-        return Situation(read_header(model.path), self.technique.engines[0], streams=8, tokens_per_request=200, threads=4)
+        return Situation(
+            read_header(model.path), self.technique.engines[0], streams=8, tokens_per_request=200, threads=4
+        )
 
     def test_its_row_of_the_map_is_whole(self) -> None:
         row = described(self.technique)

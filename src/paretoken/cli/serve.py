@@ -34,7 +34,10 @@ def serve(ctx: click.Context, study: str, host: str, port: int, api_key_env: str
     def ready(base_urls: list[str], where: Listen) -> None:
         click.echo(f"Serving on {' and '.join(f'{url}/v1' for url in base_urls)} until Ctrl-C.", err=True)
         if len(base_urls) > 1:
-            click.echo("Spread the load over them: a conversation stays where it began, a new one goes to the least busy.", err=True)
+            click.echo(
+                "Spread the load over them: a conversation stays where it began, a new one goes to the least busy.",
+                err=True,
+            )
         if command := winner.command(where):
             click.echo(f"The same by the engine's own server: {for_copying(command)}", err=True)
         click.echo("\n".join(base_urls))

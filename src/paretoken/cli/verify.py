@@ -20,7 +20,8 @@ RECHECK_STATUS = {"holds": 0, "not settled": 3, "does not hold": 4}
 
 
 @click.command(
-    epilog="Examples:\n\n  paretoken verify smollm2-135m smollm2-Q8_0.gguf\n\n  paretoken verify 01JB3YQ0V9V5W1S4Z7N2M8K6T4"
+    epilog="Examples:\n\n  paretoken verify smollm2-135m smollm2-Q8_0.gguf"
+    "\n\n  paretoken verify 01JB3YQ0V9V5W1S4Z7N2M8K6T4"
     '\n\n  paretoken verify smollm2-135m mine.gguf --behaviour "kld < 0.05" --json'
 )
 @click.argument("base")
@@ -41,8 +42,8 @@ def verify(
     text: str | None,
     as_json: bool,
 ) -> int:
-    """Compare CANDIDATE's next-token distributions with BASE's, over the whole vocabulary. With the ID of a study alone:
-    measure its recommendation against its baseline again, on fresh blocks.
+    """Compare CANDIDATE's next-token distributions with BASE's, over the whole vocabulary. With the ID of a study
+    alone: measure its recommendation against its baseline again, on fresh blocks.
 
     Exit status: 0 equivalent or changed a little inside the margin, 3 not settled, 4 changed or broken.
     """

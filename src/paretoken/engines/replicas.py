@@ -9,6 +9,7 @@ import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -28,7 +29,7 @@ def split_cores(count: int, cores: Sequence[int] | None = None) -> list[tuple[in
     ends = [0]
     for group in range(count):
         ends.append(ends[-1] + small + (group < larger))
-    return [tuple(given[a:b]) for a, b in zip(ends, ends[1:], strict=False)]
+    return [tuple(given[a:b]) for a, b in pairwise(ends)]
 
 
 class Replicas:

@@ -47,9 +47,9 @@ class Point:
     def __len__(self) -> int:
         return len(self.pairs)
 
-    def get(self, axis: str) -> Option | None:
-        """The option of this axis; None where the axis does not exist."""
-        return dict(self.pairs).get(axis)
+    def get(self, axis: str, default: Option | None = None) -> Option | None:
+        """The option of this axis; `default` where the axis does not exist."""
+        return dict(self.pairs).get(axis, default)
 
     def changed(self, axis: str, option: Option) -> "Point":
         """The same with one option set; whether the tree allows that is the tree's word."""

@@ -19,9 +19,7 @@ def serve(winner: Winner, listen: Listen, *, on_ready: Callable[[list[str], List
     """Blocks. `on_ready(base_urls, where)`, one address a replica and the port that the first has, is called after a
     real completion. Raises EngineError when an engine dies; KeyboardInterrupt stops it, leaving no process, and goes
     up."""
-    with launch_candidate(
-        winner.engine, winner.model.path, winner.settings, winner.replicas, listen=listen
-    ) as running:
+    with launch_candidate(winner.engine, winner.model.path, winner.settings, winner.replicas, listen=listen) as running:
         urls = [part.base_url for part in running.parts]
         on_ready(urls, replace(listen, port=urlsplit(urls[0]).port or listen.port))
         while True:

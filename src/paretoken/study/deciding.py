@@ -81,7 +81,9 @@ def hold_finals(steps: Steps, state: State) -> None:
     """Baseline, hand setting and finalist, and beside them what shows each technique's part; the baseline alone where
     nobody else is left."""
     space, plan = state.space, state.plan
-    points = list(dict.fromkeys([space.baseline, space.hand, *([state.finalist_point] if state.finalist_point else [])]))
+    points = list(
+        dict.fromkeys([space.baseline, space.hand, *([state.finalist_point] if state.finalist_point else [])])
+    )
     state.ablations = ablations_of(space, state.finalist_point or space.hand)
     further = further_points(state.ablations, points, plan.ablations)
     steps.bench.talk.line(f"Finals: {', '.join(space.label(point) for point in points)}")
@@ -104,7 +106,9 @@ def _keep_finals(steps: Steps, state: State, found: Finals, entrants: Sequence[C
     whole = found.whole_blocks
     if found.interrupted:
         state.interrupted = True
-        steps.bench.talk.line(f"Interrupted: reporting the {whole} of {state.plan.blocks} blocks that every finalist has.")
+        steps.bench.talk.line(
+            f"Interrupted: reporting the {whole} of {state.plan.blocks} blocks that every finalist has."
+        )
     for candidate in entrants:
         if candidate.label in found.broken:
             _drop_finalist(state, candidate, found.broken[candidate.label])

@@ -5,6 +5,7 @@ effect of it alone (against the baseline) and of taking it out (the winner witho
 interleaved blocks (decision rule 5); what was not measured says why.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -34,12 +35,9 @@ def contributions(steps: Steps, state: State, label: str | None) -> dict[str, An
     assert point is not None
     whole = _effect(steps, baseline, winner)
     rows = [_row(steps, state, point, axis, winner, baseline) for axis in space.switched_on(point)]
-    alone = [row["alone"]["ratio"]["value"] if row["alone"] else None for row in rows]
-    product = None
-    if rows and all(value is not None for value in alone):
-        product = 1.0
-        for value in alone:
-            product *= value
+    alone = [row["alone"]["ratio"]["value"] for row in rows if row["alone"]]
+    known = [float(value) for value in alone if value is not None]
+    product = math.prod(known) if rows and len(known) == len(rows) else None
     return {
         "of": label,
         "metric": _metric(steps),
@@ -54,9 +52,7 @@ def _metric(steps: Steps) -> str:
     return steps.objective.deciding_metric
 
 
-def _row(
-    steps: Steps, state: State, point: Point, axis: str, winner: Side, baseline: Side
-) -> dict[str, Any]:
+def _row(steps: Steps, state: State, point: Point, axis: str, winner: Side, baseline: Side) -> dict[str, Any]:
     space = state.space
     ablation = next((found for found in state.ablations if found.axis == axis), None)
     alone = removed = None
@@ -66,8 +62,10 @@ def _row(
         removed = _pair(steps, state, winner, ablation.removed)
     missing = None
     if alone is None or removed is None:
-        missing = ablation.why_not if ablation is not None and ablation.why_not else (
-            "not measured: the budget had no room for it; go on with a larger one (--resume --budget)"
+        missing = (
+            ablation.why_not
+            if ablation is not None and ablation.why_not
+            else ("not measured: the budget had no room for it; go on with a larger one (--resume --budget)")
         )
     technique = winner.candidate.techniques[space.switched_on(point).index(axis)]
     return {
@@ -102,7 +100,9 @@ def _overlap(whole: Effect | None, product: float | None, techniques: int) -> st
     if techniques < 2 or whole is None or whole.ratio is None or whole.ci95 is None or product is None:
         return None
     low, high = whole.ci95
-    said = f"alone they would multiply to {product:.2f}×, together they are {whole.ratio:.2f}× ({low:.2f} to {high:.2f})"
+    said = (
+        f"alone they would multiply to {product:.2f}×, together they are {whole.ratio:.2f}× ({low:.2f} to {high:.2f})"
+    )
     if low <= product <= high:
         return f"{said}: no overlap can be told from noise"
     if product > high:

@@ -8,8 +8,8 @@ from paretoken.core.candidate import Model
 from paretoken.errors import EngineError
 from paretoken.models.dimensions import dimensions
 from paretoken.models.gguf_header import read_header
-from paretoken.study.objectives import PURPOSES, objective_words
 from paretoken.study.budget import Budget
+from paretoken.study.objectives import PURPOSES, objective_words
 from paretoken.study.plan import Pace, Plan, make_plan, replanned
 from paretoken.study.space import Space, space_for
 from paretoken.study.state import State

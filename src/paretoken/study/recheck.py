@@ -49,9 +49,7 @@ def recheck(home: Path, study_id: str, *, talk: Talk | None = None) -> dict[str,
         before = sum(file.done("recheck", str(number)) is not None for number in range(MOST_RECHECKS))
         first = FIRST_BLOCK + (before % MOST_RECHECKS) * BLOCKS
         requests = block_requests(steps.streams)
-        bench.talk.line(
-            f"{BLOCKS} interleaved blocks of {requests} requests: {winner.label} against {baseline.label}"
-        )
+        bench.talk.line(f"{BLOCKS} interleaved blocks of {requests} requests: {winner.label} against {baseline.label}")
         sides = [baseline, winner.candidate]
         found = run_finals(steps, sides, blocks=BLOCKS, requests=requests, first_block=first)
         bench.talk.progress("")
@@ -62,12 +60,10 @@ def recheck(home: Path, study_id: str, *, talk: Talk | None = None) -> dict[str,
             result = {"verdict": "does not hold", "why": f"{label} broke: {why}", "now": None}
         else:
             both = [side_of(side, found.by_label[side.label], objective.load, None, steps.seed) for side in sides]
-            effect = effect_in(effects(*both, objective.effect_margin), objective.deciding_metric)
+            effect = effect_in(effects(both[0], both[1], objective.effect_margin), objective.deciding_metric)
             assert effect is not None
             result = _judged(effect.as_json())
-        then = next(
-            (e for e in document["verdicts"]["vs_baseline"] if e["metric"] == objective.deciding_metric), None
-        )
+        then = next((e for e in document["verdicts"]["vs_baseline"] if e["metric"] == objective.deciding_metric), None)
         result = {"study": file.id, "of": winner.label, **result, "then": then}
         file.append("recheck", str(before), result)
     return result
@@ -76,7 +72,9 @@ def recheck(home: Path, study_id: str, *, talk: Talk | None = None) -> dict[str,
 def _judged(effect: dict[str, Any]) -> dict[str, Any]:
     ratio, verdict = effect["ratio"], effect["verdict"]
     known = ratio["value"] is not None and ratio["ci95"] is not None
-    said = f"{ratio['value']:.2f}× the baseline ({ratio['ci95'][0]:.2f} to {ratio['ci95'][1]:.2f})" if known else verdict
+    said = (
+        f"{ratio['value']:.2f}× the baseline ({ratio['ci95'][0]:.2f} to {ratio['ci95'][1]:.2f})" if known else verdict
+    )
     word = {"better": "holds", "same": "does not hold", "worse": "does not hold"}.get(verdict, "not settled")
     return {"verdict": word, "why": f"{effect['metric']} is {said}: {verdict}", "now": effect}
 

@@ -17,10 +17,10 @@ from paretoken.metrics.reuse import cache_hit_rate, draft_acceptance
 from paretoken.metrics.slo import held
 from paretoken.models.lineage import lineage_of
 from paretoken.study.choose import GATE_PASSES, Choice
+from paretoken.study.explain import binds, contributions, sensitivity
 from paretoken.study.file import REPORT_FILE
 from paretoken.study.finals import Side, doubts_of_side
 from paretoken.study.limits import computed_input_tok_s, utilisation
-from paretoken.study.explain import binds, contributions, sensitivity
 from paretoken.study.state import State
 from paretoken.study.steps import Steps
 from paretoken.units import MS_PER_S

@@ -76,9 +76,7 @@ def _tell(steps: Steps, state: State, ask: Ask) -> Told:
     return Told(ask.point, ask.effort, trial.state if not trial.complete else "infeasible", None, trial.seconds)
 
 
-def _run(
-    steps: Steps, state: State, ask: Ask, candidate: Candidate, behaviour: dict[str, Any] | None
-) -> Trial:
+def _run(steps: Steps, state: State, ask: Ask, candidate: Candidate, behaviour: dict[str, Any] | None) -> Trial:
     """A refused model is run once all the same, so that the report can say what was given up."""
     talk = steps.bench.talk
     before = sum(told.point == ask.point for told in state.told)

@@ -97,7 +97,8 @@ def space_for(
     header = read_header(Path(model.path))
     threads = base_settings.get("threads") or cpu_quota()
     situation = Situation(header, engine, streams, tokens_per_request, threads)
-    axes, settings = [], {}
+    axes: list[Axis] = []
+    settings: dict[tuple[str, Option], Mapping[str, Any]] = {}
     for name in AXES:
         technique: Technique = TECHNIQUES.load(name)()
         options = {_option(o): o for o in technique.options(situation) if _worth_trying(name, o, streams)}

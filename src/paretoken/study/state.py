@@ -7,10 +7,10 @@ from paretoken.core.candidate import Candidate
 from paretoken.core.trial import Trial
 from paretoken.core.verdict import Effect
 from paretoken.machine.limits import Limits
-from paretoken.study.finals import Side, effects_against
 from paretoken.search.base import Told
 from paretoken.search.space import Point
 from paretoken.study.ablation import Ablation
+from paretoken.study.finals import Side, effects_against
 from paretoken.study.plan import Plan
 from paretoken.study.space import Space
 

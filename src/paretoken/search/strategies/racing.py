@@ -25,12 +25,23 @@ from paretoken.search.base import (
     out_of_trials,
 )
 from paretoken.search.racing import Offer, choice, likeness, seconds_of, success_of
-from paretoken.search.space import Point
-from paretoken.search.step_time import Belief, LinearModel, Run
+from paretoken.search.space import Point, Tree
+from paretoken.search.step_time import Belief, LinearModel, Run, Vector
 
 SHORT_RATE = (0.0, 0.05)  # what half a run does to the log rate of all points alike
 SHORT_COST = (-0.4, 0.2)  # and to its log seconds: the start is not halved
 MOST_RUNS = 6  # of one point: two that still look alike then are alike for a search, and the finals decide
+
+
+def _differences(tree: Tree) -> Vector:
+    """In how many axes each two points differ: by numbers, since thousands of points have millions of pairs."""
+    points = tree.points()
+    found = np.zeros((len(points), len(points)))
+    for axis in tree.axes:
+        options = {option: place for place, option in enumerate(axis.options)}
+        chosen = np.array([options[point[axis.name]] if axis.name in point else -1 for point in points])
+        found += chosen[:, None] != chosen[None, :]
+    return found
 
 
 class Racing:
@@ -43,7 +54,7 @@ class Racing:
         self._rate = LinearModel(problem.tree, problem.prior, SHORT_RATE)
         slower = {key: (-mean, sd) for key, (mean, sd) in problem.prior.items()}  # work is the same, so time is 1/rate
         self._cost = LinearModel(problem.tree, slower, SHORT_COST)
-        self._alike = likeness(np.array([[float(len(p.differs(q))) for q in points] for p in points]))
+        self._alike = likeness(_differences(problem.tree))
 
     def ask(self, history: Sequence[Told]) -> Ask | None:
         able = askable(self.problem.tree, history)
@@ -79,7 +90,11 @@ class Racing:
 
     def _offers(self, able: Sequence[Point], history: Sequence[Told]) -> list[Offer]:
         cost = self._cost.after(
-            [Run(self._at[t.point], t.effort, math.log(t.seconds)) for t in history if t.value is not None and t.seconds]
+            [
+                Run(self._at[t.point], t.effort, math.log(t.seconds))
+                for t in history
+                if t.value is not None and t.seconds
+            ]
         )
         runs = {point: sum(t.point == point and t.state == COMPLETE for t in history) for point in able}
         efforts = {point: FULL if runs[point] else HALF for point in able if runs[point] < MOST_RUNS}

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from paretoken.core.candidate import MODEL_LEVEL, Candidate
-from paretoken.techniques.base import Situation, switched_on
 from paretoken.models.dimensions import dimensions
 from paretoken.models.gguf_types import BY_NAME
+from paretoken.techniques.base import Situation, switched_on
 
 # Below eight bits the answers of small models fall apart, so those are not worth a trial by themselves.
 TYPES = ("q8_0",)

@@ -63,7 +63,8 @@ def packed(numbers: NDArray[np.float32], kind: str) -> bytes:
     if kind == "BF16":
         # Rounded to the nearest, ties to even: half of the last kept bit is added before the lower half is cut off.
         bits = numbers.astype("<f4").view("<u4")
-        return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype("<u2").tobytes()
+        rounded: bytes = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype("<u2").tobytes()
+        return rounded
     packed_bytes: bytes = _quantiser().quantize_rows_raw(NUMBER_TYPE_IDS[kind], numbers, 1, numbers.size)
     return packed_bytes
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from paretoken.core.candidate import SERVICE_LEVEL, Candidate
-from paretoken.techniques.base import Situation, switched_on
 from paretoken.machine.quota import cpu_quota
+from paretoken.techniques.base import Situation, switched_on
 
 
 class Replicas:
