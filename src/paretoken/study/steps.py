@@ -27,7 +27,7 @@ from paretoken.study.file import StudyFile
 from paretoken.study.plan import SLOT_POSITIONS
 from paretoken.study.run import Run, run_candidate
 from paretoken.verification.answers import differing_answers
-from paretoken.verification.intact import check_slots
+from paretoken.verification.service import check_slots
 from paretoken.verification.verify import screen, verify
 from paretoken.workloads.chat import chat
 
