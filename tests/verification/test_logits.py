@@ -12,10 +12,11 @@ import pytest
 
 from paretoken.core.candidate import Model
 from paretoken.errors import EngineError, MissingExtraError, ModelError
-from paretoken.verification import logits
+from paretoken.verification import llama_abi, logits
 from paretoken.verification.answers import chats
 from paretoken.verification.child_events import events_of
-from paretoken.verification.logits import BASELINE, CANDIDATE, NoLogits, Plan, Read, Slots, read_logits
+from paretoken.verification.how import How
+from paretoken.verification.logits import BASELINE, CANDIDATE, NoLogits, Plan, Read, Service, read_logits
 from paretoken.verification.text import bundled
 
 NOWHERE = Model("none", "none.gguf", "0", 1)
@@ -66,9 +67,26 @@ def test_other_token_maps_end_it_at_once(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_library_of_another_kind_is_refused() -> None:
     """libc has none of the functions: the child says so, and does not crash."""
-    plan = {"library": "libc.so.6", "baseline": "x", "candidate": None, "compare": None, "slots": None, "answers": None}
+    plan = {
+        "library": "libc.so.6",
+        "baseline": "x",
+        "candidate": None,
+        "compare": None,
+        "service": None,
+        "answers": None,
+    }
     [event] = events_of(CHILD, plan, 60.0)
     assert (event["event"], event["kind"]) == ("error", "layout")
+
+
+def test_another_default_of_a_kv_type_is_another_layout(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = llama_abi.Library.__new__(llama_abi.Library)
+    defaults = llama_abi.ContextParams(**llama_abi._EXPECTED)
+    defaults.yarn[:] = [-1.0] * 4
+    defaults.type_v = 8
+    monkeypatch.setattr(llama_abi.Library, "__getattr__", lambda _, name: lambda: defaults)
+    with pytest.raises(llama_abi.LayoutUnknown, match="its default type_v reads 8, not 1"):
+        library._check_layout()
 
 
 @pytest.mark.engine
@@ -109,7 +127,7 @@ def test_one_model_read_in_several_ways(smollm2: Model) -> None:
                 Read("one thread", BASELINE, 1, 1),
                 Read("small batches", BASELINE, 2, len(text.documents), ubatch=16, flash_attention="off"),
             ),
-            slots=Slots(2, 2),
+            service=Service(How(2), How(2), slots_after=2, windows=2),
             chats=chats(["Say hello."], 6),
             threads=2,
         )
@@ -128,7 +146,7 @@ def test_one_model_read_in_several_ways(smollm2: Model) -> None:
     moved = found.positions["small batches"].kld
     assert 0 < moved.mean() < 0.05
     assert moved.min() > -1e-6
-    assert len(found.positions["slots"]) == 64
+    assert len(found.positions["service"]) == 64
     ours, theirs = found.answers
     assert ours.tokens == theirs.tokens
     assert len(ours.tokens) == len(ours.gaps) <= 6

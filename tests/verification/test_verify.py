@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from paretoken.core.candidate import Model
+from paretoken.errors import UsageError
 from paretoken.verification import verify as module
 from paretoken.verification.answers import differing_answers
 from paretoken.verification.floors import measure_floors
-from paretoken.verification.intact import check_slots
 from paretoken.verification.logits import BASELINE, CANDIDATE, Answer, Findings, Plan
+from paretoken.verification.service import check_slots
 from paretoken.verification.tokenizer import Tokenizer
 from paretoken.verification.verify import screen, verify
 
@@ -96,6 +97,18 @@ def test_floors_are_measured_reused_or_left_out(tiny: Model, monkeypatch: pytest
     assert without.verdict == "changed_small"
 
 
+def test_a_kv_type_is_the_candidates_alone(tiny: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    plans = finds(monkeypatch)
+    found = verify(tiny, tiny, positions=512, kv_type="q8_0")
+    assert found.as_json()["kv_type"] == "q8_0"
+    [plan] = plans
+    assert (plan.kv_type, plan.candidate_kv_type) == ("f16", "q8_0")
+    assert {read.model: read.kv_type for read in plan.reads} == {CANDIDATE: "q8_0", BASELINE: "f16"}
+    assert screen(tiny, tiny, kv_type="q4_0").kv_type == "q4_0"
+    with pytest.raises(UsageError, match="kv_type is 'q9_9'"):
+        verify(tiny, tiny, positions=512, kv_type="q9_9")
+
+
 def test_a_screen_looks_at_few_positions_and_asks_nothing(tiny: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     plans = finds(monkeypatch, kld=0.4)
     assert screen(tiny, tiny).verdict == "changed"
@@ -161,6 +174,19 @@ def test_the_published_weights_dequantised_are_no_further_than_rounding(smollm2:
     found = verify(smollm2, quantize(smollm2, "F16"), positions=256, floors=floors, answers=False)
     assert found.behaviour.kld is not None and found.behaviour.kld.value < 0.01
     assert found.verdict in ("equivalent", "changed_small", "inconclusive")
+
+
+@pytest.mark.engine
+def test_a_quantised_kv_cache_is_a_change_of_the_model(smollm2: Model) -> None:
+    """Eight bits are about as far as rounding on this model, four change a fifth of the top choices."""
+    eight, four = (screen(smollm2, smollm2, kv_type=kind) for kind in ("q8_0", "q4_0"))
+    assert eight.behaviour.kld is not None and four.behaviour.kld is not None
+    assert 0 < eight.behaviour.kld.value < 0.015
+    assert eight.verdict in ("changed_small", "inconclusive")
+    assert four.behaviour.kld.value > 5 * eight.behaviour.kld.value
+    assert four.verdict == "changed"
+    differing = differing_answers(smollm2, smollm2, n=16, kv_type="q4_0")
+    assert differing
 
 
 @pytest.mark.engine

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from paretoken.core.candidate import Model
+from paretoken.verification.how import F16, How
 from paretoken.verification.logits import BASELINE, CANDIDATE, Answer, Chats, OnProgress, Plan, read_logits
 from paretoken.verification.positions import NEAR_TIE_NAT
 
@@ -95,10 +96,15 @@ def compare_answers(
     prompts: Sequence[str] = PROMPTS,
     n: int = ANSWER_TOKENS,
     *,
+    kv_type: str = F16,
     on_progress: OnProgress | None = None,
 ) -> tuple[Pair, ...]:
-    """Greedy answers of up to `n` tokens by both models. Raises what logits.read_logits raises."""
-    found = read_logits(Plan(base, candidate, chats=chats(prompts, n)), on_progress=on_progress)
+    """Greedy answers of up to `n` tokens by both models, the candidate's KV cache in `kv_type`. Raises what
+    logits.read_logits raises."""
+    found = read_logits(
+        Plan(base, candidate, chats=chats(prompts, n), candidate_kv_type=How(1, kv_type=kv_type).kv_type),
+        on_progress=on_progress,
+    )
     return () if found.tokens_differ else pairs_of(found.answers, prompts)
 
 
@@ -108,10 +114,11 @@ def differing_answers(
     prompts: Sequence[str] = PROMPTS,
     n: int = ANSWER_TOKENS,
     *,
+    kv_type: str = F16,
     on_progress: OnProgress | None = None,
 ) -> tuple[Pair, ...]:
     """Only the pairs that differ: clear changes before near ties, the earliest divergence first."""
-    pairs = compare_answers(base, candidate, prompts, n, on_progress=on_progress)
+    pairs = compare_answers(base, candidate, prompts, n, kv_type=kv_type, on_progress=on_progress)
     different = [pair for pair in pairs if not pair.divergence.identical]
     return tuple(sorted(different, key=lambda pair: (bool(pair.near_tie), pair.divergence.common_prefix)))
 

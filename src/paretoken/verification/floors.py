@@ -13,6 +13,7 @@ from paretoken.core.candidate import Model
 from paretoken.machine.quota import cpu_quota
 from paretoken.verification.behaviour import kld_mean
 from paretoken.verification.blocks import Mean
+from paretoken.verification.how import F16, How, quantised
 from paretoken.verification.logits import BASELINE, OnProgress, Plan, Read, read_logits
 from paretoken.verification.positions import Positions
 from paretoken.verification.text import Text, bundled
@@ -91,19 +92,21 @@ class Floors:
         }
 
 
-def floor_reads(text: Text, positions: int, threads: int) -> tuple[Read, ...]:
+def floor_reads(text: Text, positions: int, threads: int, kv_type: str = F16) -> tuple[Read, ...]:
     """The reads that show the floors, on the first documents of `text` that hold about `positions` positions."""
     windows = max(2, min(len(text.documents), round(positions / text.window_positions)))
 
     def read(name: str, **changed: Any) -> Read:
-        return Read(name, BASELINE, **{"threads": threads, "windows": windows, **changed})
+        return Read(name, BASELINE, **{"threads": threads, "windows": windows, "kv_type": kv_type, **changed})
 
+    # A quantised KV cache can't be read without flash attention.
+    flash_attention = () if quantised(kv_type) else (read("flash_attention", flash_attention="off"),)
     return (
         read("repeat", windows=min(windows, _REPEAT_WINDOWS)),
         # Another number of threads: one where there are several, else two.
         read("threads", threads=1 if threads > 1 else 2),
         read("ubatch", ubatch=32),
-        read("flash_attention", flash_attention="off"),
+        *flash_attention,
         read("batch_composition", alone=True),
     )
 
@@ -119,11 +122,14 @@ def measure_floors(
     positions: int = FLOOR_POSITIONS,
     text: Text | None = None,
     threads: int | None = None,
+    kv_type: str = F16,
     on_progress: OnProgress | None = None,
 ) -> Floors:
-    """Both floors of this model on this machine. Raises what logits.read_logits raises."""
+    """Both floors of this model, with its KV cache in `kv_type`, on this machine.
+
+    Raises what logits.read_logits raises."""
     text = bundled(positions) if text is None else text
     threads = cpu_quota() if threads is None else threads
-    reads = floor_reads(text, positions, threads)
-    found = read_logits(Plan(model, text=text, reads=reads, threads=threads), on_progress=on_progress)
+    reads = floor_reads(text, positions, threads, How(threads, kv_type=kv_type).kv_type)
+    found = read_logits(Plan(model, text=text, reads=reads, threads=threads, kv_type=kv_type), on_progress=on_progress)
     return floors_of(found.positions, reads)

@@ -6,18 +6,15 @@ that there is none. Unless the very same numbers came out, `intact` takes counts
 than the floor's.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from paretoken.core.candidate import Model
 from paretoken.verification.behaviour import kld_mean
 from paretoken.verification.blocks import Mean
 from paretoken.verification.exact import more_often
-from paretoken.verification.floors import Floors, measure_floors
-from paretoken.verification.logits import OnProgress, Plan, Slots, read_logits
+from paretoken.verification.floors import Floors
 from paretoken.verification.positions import Positions
 from paretoken.verification.shares import excess_high
-from paretoken.verification.text import Text, bundled
 
 ALPHA = 0.05
 # Below this many near ties a share of flips among them says nothing.
@@ -28,7 +25,6 @@ FEWEST_NEAR_TIES = 20
 NEAR_TIE_ROOM = 0.2
 HARD_ROOM = 0.02
 SLOT_POSITIONS = 512
-_SHORTEST_WINDOW, _LONGEST_WINDOW = 16, 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +72,7 @@ def judge_intact(found: Positions, floors: Floors | None, change: str = "") -> I
         verdict, reason = "inconclusive", "rounding was not measured, so flips can't be told from it"
     else:
         near_tie, hard = _counts(found, floors)
-        near_tie_p, hard_p = more_often(*near_tie), more_often(*hard)
-        verdict, reason = _verdict(near_tie, hard, near_tie_p, hard_p)
+        verdict, reason, near_tie_p, hard_p = weigh(near_tie, hard)
     return Intact(
         verdict=verdict,
         reason=reason,
@@ -94,10 +89,10 @@ def judge_intact(found: Positions, floors: Floors | None, change: str = "") -> I
 
 
 # Flips and of how many positions, then the same of the floor's change that flips the most.
-_Counts = tuple[int, int, int, int]
+Counts = tuple[int, int, int, int]
 
 
-def _counts(found: Positions, floors: Floors) -> tuple[_Counts, _Counts]:
+def _counts(found: Positions, floors: Floors) -> tuple[Counts, Counts]:
     """(near ties, clear positions)."""
     near, hard = floors.most_near_tie_flips, floors.most_hard_flips
     clear, floor_clear = len(found) - found.near_ties, hard.positions - hard.near_ties
@@ -107,7 +102,13 @@ def _counts(found: Positions, floors: Floors) -> tuple[_Counts, _Counts]:
     )
 
 
-def _verdict(near_tie: _Counts, hard: _Counts, near_tie_p: float, hard_p: float) -> tuple[str, str]:
+def weigh(near_tie: Counts, hard: Counts) -> tuple[str, str, float, float]:
+    """(verdict, reason, near_tie_p, hard_p) of both shares."""
+    near_tie_p, hard_p = more_often(*near_tie), more_often(*hard)
+    return *_verdict(near_tie, hard, near_tie_p, hard_p), near_tie_p, hard_p
+
+
+def _verdict(near_tie: Counts, hard: Counts, near_tie_p: float, hard_p: float) -> tuple[str, str]:
     near_flips, near_ties, _, floor_near_ties = near_tie
     hard_flips, clear, floor_hard_flips, floor_clear = hard
     counts = f"{hard_flips} hard and {near_flips} near-tie flips at {near_ties + clear:,} positions"
@@ -129,28 +130,3 @@ def _verdict(near_tie: _Counts, hard: _Counts, near_tie_p: float, hard_p: float)
             may = f"the share of {what} flips may lie {high:.2g} above rounding's (95 %), and {room:g} is let pass"
             return "inconclusive", f"{counts}: {may}; more positions would narrow it down"
     return "intact", f"{counts}: no more than rounding alone makes"
-
-
-def check_slots(
-    model: Model,
-    slots: int,
-    positions: int = SLOT_POSITIONS,
-    *,
-    floors: Floors | None = None,
-    text: Text | None = None,
-    on_progress: OnProgress | None = None,
-) -> Intact:
-    """Sequences decoded side by side, as `slots` slots do, against each of them alone, at about `positions` positions.
-
-    Floors that are not given are measured when they are needed: the very same numbers need none. Raises what
-    logits.read_logits raises.
-    """
-    window = min(_LONGEST_WINDOW, max(_SHORTEST_WINDOW, positions // slots))
-    # Whole rounds: each takes as many windows as there are slots.
-    rounds = max(1, -(-positions // (window * slots)))
-    text = replace(bundled() if text is None else text, window_positions=window)
-    plan = Plan(model, text=text, slots=Slots(slots, rounds * slots))
-    found = read_logits(plan, on_progress=on_progress).positions["slots"]
-    if floors is None and not found.bit_equal:
-        floors = measure_floors(model, positions=len(found), on_progress=on_progress)
-    return judge_intact(found, floors, f"{slots} slots")

@@ -7,6 +7,7 @@ never loaded into our own process.
 """
 
 import ctypes
+import re
 from ctypes import CFUNCTYPE, POINTER, Structure, c_bool, c_char_p, c_float, c_int32, c_size_t, c_uint32, c_void_p
 from typing import Any
 
@@ -15,7 +16,6 @@ PINNED = "2026.10.11549"
 
 # The by-value structs are longer than declared here; the library reads and writes only its own part of the padding.
 _PADDING = 512
-FLASH_ATTENTION = {"auto": -1, "off": 0, "on": 1}
 TOKEN_UNUSED = 2  # attribute bit of rows that only pad the embedding
 LOG_ERROR = 4
 LOG_CONTINUES = 5
@@ -52,6 +52,10 @@ class ContextParams(Structure):
         ("yarn", c_float * 4),
         ("yarn_orig_ctx", c_uint32),
         ("defrag_thold", c_float),
+        ("cb_eval", c_void_p),
+        ("cb_eval_user_data", c_void_p),
+        ("type_k", c_int32),
+        ("type_v", c_int32),
         ("opaque", ctypes.c_uint8 * _PADDING),
     ]
 
@@ -76,7 +80,13 @@ _EXPECTED = {
     "rope_freq_scale": 0.0,
     "yarn_orig_ctx": 0,
     "defrag_thold": -1.0,
+    "cb_eval": None,
+    "cb_eval_user_data": None,
+    "type_k": 1,
+    "type_v": 1,
 }
+# How this build names the number types of a KV cache that it has made, in its log.
+_KV_LINE = re.compile(r"llama_kv_cache: size = .*\bK \((\w+)\): .*\bV \((\w+)\): ")
 
 
 class Batch(Structure):
@@ -106,6 +116,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "llama_context_default_params": (ContextParams, ()),
     "llama_model_load_from_file": (c_void_p, (c_char_p, ModelParams)),
     "llama_model_free": (None, (c_void_p,)),
+    "llama_model_n_ctx_train": (c_int32, (c_void_p,)),
     "llama_init_from_model": (c_void_p, (c_void_p, ContextParams)),
     "llama_free": (None, (c_void_p,)),
     "llama_n_ctx": (c_uint32, (c_void_p,)),
@@ -147,6 +158,7 @@ class Library:
         except (OSError, AttributeError) as error:
             raise LayoutUnknown(f"its C interface is not to be had here ({error})") from error
         self.errors: list[str] = []
+        self.kv_types: set[str] = set()  # of K and V, as said since this was last cleared
         self._callback = LogCallback(self._heard)  # kept alive as long as the library may call it
         self.llama_log_set(self._callback, None)
         self._check_layout()
@@ -171,6 +183,9 @@ class Library:
             raise LayoutUnknown(f"its flash attention types are {names}")
 
     def _heard(self, level: int, text: bytes, _: int | None) -> None:
-        """Keeps the last few error lines: they become the sentence when a model cannot be loaded."""
+        """Keeps the last few error lines: they become the sentence when a model cannot be loaded. And what it says of
+        its KV caches: no function tells their number type."""
         if level == LOG_ERROR or (level == LOG_CONTINUES and self.errors):
             self.errors = [*self.errors[-7:], text.decode("utf-8", "replace").strip()[:300]]
+        elif made := _KV_LINE.match(text.decode("utf-8", "replace")):
+            self.kv_types.update(made.groups())

@@ -6,15 +6,15 @@ an EngineRefused with the engine's own last error line. Knows nothing of baselin
 
 import ctypes
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from ctypes import c_int32
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from paretoken.verification.distance import Logits
-from paretoken.verification.llama_abi import FLASH_ATTENTION, TOKEN_UNUSED, ChatMessage, Library
+from paretoken.verification.how import F16, FLASH_ATTENTION, KV_TYPES, How
+from paretoken.verification.llama_abi import TOKEN_UNUSED, ChatMessage, Library
 
 _TEXT_BYTES = 1 << 20
 
@@ -27,15 +27,6 @@ class TokensDiffer(Exception):
     """Two models cut the same text into different tokens: there is nothing to compare position by position."""
 
 
-@dataclass(frozen=True, slots=True)
-class How:
-    """What only moves rounding: threads, the physical batch, flash attention."""
-
-    threads: int
-    ubatch: int = 512
-    flash_attention: str = "auto"
-
-
 class LoadedModel:
     def __init__(self, library: Library, path: str) -> None:
         self.library = library
@@ -46,6 +37,7 @@ class LoadedModel:
             raise EngineRefused(f"the engine cannot load it{last_words(library)}")
         self.vocabulary = library.llama_model_get_vocab(self.pointer)
         self.n_vocab: int = library.llama_vocab_n_tokens(self.vocabulary)
+        self.trained_context: int = library.llama_model_n_ctx_train(self.pointer)
 
     def identity(self) -> dict[str, Any]:
         """What must be equal before distributions can be compared: the token map, stop tokens, chat template.
@@ -103,25 +95,42 @@ class LoadedModel:
 
 
 class Decoder:
-    """A context. `tokens_at_once` is the largest batch, `sequences` how many run side by side. Use as `with`."""
+    """A context. `tokens_at_once` is the largest batch, `outputs` (None: all) how many of it get logits at most,
+    `sequences` how many run side by side. Use as `with`."""
 
-    def __init__(self, model: LoadedModel, how: How, *, length: int, tokens_at_once: int, sequences: int = 1) -> None:
+    def __init__(
+        self,
+        model: LoadedModel,
+        how: How,
+        *,
+        length: int,
+        tokens_at_once: int,
+        sequences: int = 1,
+        outputs: int | None = None,
+    ) -> None:
         self._library = model.library
         self._n_vocab = model.n_vocab
         wanted = self._library.llama_context_default_params()
         wanted.n_ctx = max(length, 8) * sequences
-        wanted.n_batch = wanted.n_outputs_max = wanted.n_outputs_max_per_seq = tokens_at_once
+        wanted.n_batch = tokens_at_once
+        wanted.n_outputs_max = wanted.n_outputs_max_per_seq = outputs or tokens_at_once
         wanted.n_ubatch = min(how.ubatch, tokens_at_once)
         wanted.n_seq_max = sequences
-        wanted.n_threads = wanted.n_threads_batch = how.threads
+        wanted.n_threads, wanted.n_threads_batch = how.threads, how.prefill_threads
         wanted.flash_attn_type = FLASH_ATTENTION[how.flash_attention]
+        wanted.type_k = wanted.type_v = KV_TYPES[how.kv_type]
         self._library.errors.clear()
+        self._library.kv_types.clear()
         self._pointer = self._library.llama_init_from_model(model.pointer, wanted)
         if not self._pointer:
             raise EngineRefused(f"the engine cannot make a context for it{last_words(self._library)}")
         for name in ("n_ubatch", "n_seq_max", "n_threads", "n_threads_batch"):
             if getattr(self._library, f"llama_{name}")(self._pointer) != getattr(wanted, name):
                 raise EngineRefused(f"the engine runs with another {name} than it was given")
+        # A model without any KV cache says nothing of one; then there is nothing that another type could change.
+        made = self._library.kv_types
+        if made - {how.kv_type} or (not made and how.kv_type != F16):
+            raise EngineRefused(f"the engine keeps its KV cache as {', '.join(sorted(made)) or '?'}, not {how.kv_type}")
         self._batch = self._library.llama_batch_init(tokens_at_once, 0, 1)
         self._room = tokens_at_once
 
@@ -135,8 +144,9 @@ class Decoder:
     def forget(self) -> None:
         self._library.llama_memory_clear(self._library.llama_get_memory(self._pointer), True)
 
-    def decode(self, rows: Sequence[tuple[int, int, int]]) -> Logits:
-        """One batch of (token, position, sequence); the logits of every row, valid until the next call."""
+    def decode(self, rows: Sequence[tuple[int, int, int]], wanted: Collection[int] | None = None) -> Logits:
+        """One batch of (token, position, sequence); the logits of every row, or of the `wanted` ones in their order,
+        valid until the next call."""
         if len(rows) > self._room:
             raise ValueError(f"{len(rows)} tokens in a batch of {self._room}")
         for i, (token, position, sequence) in enumerate(rows):
@@ -144,13 +154,13 @@ class Decoder:
             self._batch.pos[i] = position
             self._batch.n_seq_id[i] = 1
             self._batch.seq_id[i][0] = sequence
-            self._batch.logits[i] = 1
+            self._batch.logits[i] = int(wanted is None or i in wanted)
         self._batch.n_tokens = len(rows)
         status = self._library.llama_decode(self._pointer, self._batch)
         if status != 0:
             raise EngineRefused(f"decoding failed with status {status}{last_words(self._library)}")
         found = self._library.llama_get_logits(self._pointer)
-        return np.ctypeslib.as_array(found, (len(rows), self._n_vocab))
+        return np.ctypeslib.as_array(found, (len(rows) if wanted is None else len(wanted), self._n_vocab))
 
     def windows(self, windows: Sequence[Sequence[int]]) -> Logits:
         """The windows decoded in one batch, each a sequence of its own, from an empty memory."""

@@ -1,9 +1,9 @@
 """Two models' logits, compared position by position in a child process.
 
 Enter model files, a text, and the reads to make (which model, under which settings); leave `Findings`: positions per
-read, what the tokenizers are, slots and answers where asked for. The engine is never loaded here, only by
-logits_child.py. Raises NoLogits where the engine's C interface cannot be trusted (another build, another system):
-topk.py is the way then.
+read, what the tokenizers are, a change of the service and answers where asked for. The engine is never loaded here,
+only by logits_child.py. Raises NoLogits where the engine's C interface cannot be trusted (another build, another
+system): topk.py is the way then.
 """
 
 import sys
@@ -19,6 +19,7 @@ from paretoken.core.candidate import Model
 from paretoken.errors import EngineError, MissingExtraError, ModelError
 from paretoken.machine.quota import cpu_quota
 from paretoken.verification.child_events import ChildFailed, events_of
+from paretoken.verification.how import F16, How
 from paretoken.verification.llama_abi import PINNED
 from paretoken.verification.positions import Positions
 from paretoken.verification.text import Text
@@ -49,6 +50,7 @@ class Read:
     ubatch: int = 512
     flash_attention: str = "auto"
     alone: bool = False
+    kv_type: str = F16
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,22 +75,32 @@ class Chats:
 
 
 @dataclass(frozen=True, slots=True)
-class Slots:
-    """`windows` pieces of the text, decoded step by step, `slots` of them side by side."""
+class Service:
+    """One model before and after a change of its service: `prompt_positions` of prompts of `prompt_tokens` each, read
+    at once, and `windows` pieces of the text, decoded step by step in slots. Zero leaves a part out."""
 
-    slots: int
-    windows: int
+    before: How
+    after: How
+    slots_before: int = 1
+    slots_after: int = 1
+    prompt_tokens: int = 0
+    prompt_positions: int = 0
+    windows: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
+    """The KV types are those of answers, and the baseline's of all that is compared with it; reads have their own."""
+
     baseline: Model
     candidate: Model | None = None
     text: Text | None = None
     reads: tuple[Read, ...] = ()
-    slots: Slots | None = None
+    service: Service | None = None
     chats: Chats | None = None
     threads: int | None = None  # None: the CPU quota
+    kv_type: str = F16
+    candidate_kv_type: str = F16
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +178,10 @@ def _threads(plan: Plan) -> int:
 
 def _as_json(plan: Plan, library: str) -> dict[str, Any]:
     text = plan.text
-    common: dict[str, Any] = {"threads": _threads(plan)}
+    common: dict[str, Any] = {
+        "threads": _threads(plan),
+        "kv_types": {BASELINE: plan.kv_type, CANDIDATE: plan.candidate_kv_type},
+    }
     if text is not None:
         common |= {"documents": [d.text for d in text.documents], "window_positions": text.window_positions}
     return {
@@ -174,7 +189,7 @@ def _as_json(plan: Plan, library: str) -> dict[str, Any]:
         "baseline": plan.baseline.path,
         "candidate": None if plan.candidate is None else plan.candidate.path,
         "compare": {**common, "reads": [asdict(read) for read in plan.reads]} if plan.reads else None,
-        "slots": None if plan.slots is None else {**common, **asdict(plan.slots)},
+        "service": None if plan.service is None else {**common, **asdict(plan.service)},
         "answers": None if plan.chats is None else {**common, **asdict(plan.chats)},
     }
 

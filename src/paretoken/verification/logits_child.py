@@ -12,11 +12,11 @@ import threading
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
-from paretoken.verification import logits_jobs
+from paretoken.verification import logits_jobs, service_job
 from paretoken.verification.llama_abi import LayoutUnknown, Library
 from paretoken.verification.llama_model import EngineRefused, LoadedModel, TokensDiffer
 
-_JOBS = {"compare": logits_jobs.compare, "slots": logits_jobs.slots, "answers": logits_jobs.answers}
+_JOBS = {"compare": logits_jobs.compare, "service": service_job.service, "answers": logits_jobs.answers}
 
 
 def main() -> None:

@@ -21,6 +21,11 @@ def excess_high(hits: int, of: int, base_hits: int, base_of: int) -> float:
     return share - base_share + math.hypot(above, below)
 
 
+def share_high(hits: int, of: int) -> float:
+    """The one-sided upper 95 % end of hits/of (Wilson)."""
+    return _wilson(hits, of)[1]
+
+
 def _wilson(hits: int, of: int) -> tuple[float, float]:
     share, z2 = hits / of, _Z**2
     middle = (share + z2 / (2 * of)) / (1 + z2 / of)

@@ -121,14 +121,23 @@ def tokenizer_of(model: Model) -> Tokenizer:
     )
 
 
-def read_top_k(base: Model, candidate: Model, text: Text, *, on_progress: Callable[[str], None] | None = None) -> TopK:
-    """Two servers side by side would fight for the cores, so the baseline's lists are all read first, then kept."""
+def read_top_k(
+    base: Model,
+    candidate: Model,
+    text: Text,
+    *,
+    kv_type: str = "f16",
+    on_progress: Callable[[str], None] | None = None,
+) -> TopK:
+    """`kv_type` is the candidate's; the baseline's is f16.
+
+    Two servers side by side would fight for the cores, so the baseline's lists are all read first, then kept."""
     each = min(text.window_positions, max(1, MOST_POSITIONS // len(text.documents)))
     tell = on_progress or (lambda _: None)
     windows: list[list[int]] = []
     lists: dict[str, list[LogProbs]] = {}
-    for which, model in (("baseline", base), ("candidate", candidate)):
-        settings = LlamaCppSettings(context_per_slot=max(256, each + 8))
+    for which, model, kept_as in (("baseline", base, "f16"), ("candidate", candidate, kv_type)):
+        settings = LlamaCppSettings(context_per_slot=max(256, each + 8), kv_type=kept_as)
         with LlamaCpp().launch(model.path, settings) as server:
             if not windows:
                 windows = [_tokens(server.base_url, document.text)[: each + 1] for document in text.documents]

@@ -1,8 +1,8 @@
 """The public `verify`: is the candidate's behaviour still the baseline's?
 
-Enter two models (names, paths or `Model`); leaves a frozen `Verification`: decision rule 7's verdict with its evidence,
-the floors, both models' answers to the same prompts, and doubts. Screens many candidates of one baseline when the
-floors are measured once and handed in.
+Enter two models (names, paths or `Model`), and perhaps another KV type for the candidate; leaves a frozen
+`Verification`: decision rule 7's verdict with its evidence, the floors, both models' answers to the same prompts, and
+doubts. Screens many candidates of one baseline when the floors are measured once and handed in.
 """
 
 import time
@@ -18,6 +18,7 @@ from paretoken.models.gguf_header import read_header
 from paretoken.verification.answers import PROMPTS, Pair, broken_answers, chats, pairs_of
 from paretoken.verification.behaviour import MARGIN_NAT, Behaviour, failed, judge
 from paretoken.verification.floors import FLOOR_POSITIONS, Floors, floor_reads, floors_of
+from paretoken.verification.how import F16, How
 from paretoken.verification.logits import (
     BASELINE,
     CANDIDATE,
@@ -54,6 +55,7 @@ class Verification:
     positions_asked: int  # `behaviour.positions` are fewer when the text does not hold as many
     engine: dict[str, Any]
     seconds: float
+    kv_type: str = F16  # of the candidate's KV cache; the baseline's is f16
 
     @property
     def verdict(self) -> str:
@@ -71,6 +73,7 @@ class Verification:
             "floors": None if self.floors is None else self.floors.as_json(),
             "baseline": self.base.as_json(),
             "candidate": self.candidate.as_json(),
+            "kv_type": self.kv_type,
             "answers": [pair.as_json() for pair in self.answers],
             "text": self.text,
             "positions_asked": self.positions_asked,
@@ -89,18 +92,22 @@ def verify(
     text: str | None = None,
     floors: Floors | bool = True,
     answers: bool = True,
+    kv_type: str = F16,
     on_progress: OnProgress | None = None,
 ) -> Verification:
     """Compares at about `positions` teacher-forced positions of the bundled text, or of the file `text`.
 
     `floors`: True measures them, a `Floors` of this baseline is reused, False does without (then nothing can be called
-    `equivalent`). Raises ModelError, EngineError, UsageError, MissingExtraError.
+    `equivalent`). `kv_type`: what the candidate keeps its KV cache in; the baseline's is f16.
+
+    Raises ModelError, EngineError, UsageError, MissingExtraError.
     """
     ours, theirs = (m if isinstance(m, Model) else resolve(m) for m in (base, candidate))
     source = bundled(positions) if text is None else from_file(text, positions)
     threads = cpu_quota()
     reads = floor_reads(source, min(positions, FLOOR_POSITIONS), threads) if floors is True else ()
-    first = Read(CANDIDATE, CANDIDATE, threads, windows=len(source.documents))
+    how = How(threads, kv_type=kv_type)
+    first = Read(CANDIDATE, CANDIDATE, how.threads, windows=len(source.documents), kv_type=how.kv_type)
     plan = Plan(
         ours,
         theirs,
@@ -108,11 +115,12 @@ def verify(
         reads=(first, *reads),
         chats=chats(_SANITY_PROMPTS, _SANITY_TOKENS) if answers else None,
         threads=threads,
+        candidate_kv_type=kv_type,
     )
     try:
         found = read_logits(plan, on_progress=on_progress)
     except NoLogits as why:
-        return _by_top_k(ours, theirs, source, positions, margin_nat, why, on_progress)
+        return _by_top_k(plan, positions, margin_nat, why, on_progress)
     if reads and not found.tokens_differ:
         floors = floors_of(found.positions, reads)
     known = floors if isinstance(floors, Floors) else None
@@ -129,34 +137,46 @@ def verify(
         positions_asked=positions,
         engine=dict(found.engine),
         seconds=found.seconds,
+        kv_type=kv_type,
     )
 
 
 def screen(
-    base: Model, candidate: Model, *, floors: Floors | bool = False, margin_nat: float = MARGIN_NAT
+    base: Model,
+    candidate: Model,
+    *,
+    floors: Floors | bool = False,
+    margin_nat: float = MARGIN_NAT,
+    kv_type: str = F16,
 ) -> Verification:
     """A look at few positions, without answers: enough to drop what is far off (`changed`, `fail`), not to keep."""
-    return verify(base, candidate, positions=SCREEN_POSITIONS, margin_nat=margin_nat, floors=floors, answers=False)
+    return verify(
+        base,
+        candidate,
+        positions=SCREEN_POSITIONS,
+        margin_nat=margin_nat,
+        floors=floors,
+        answers=False,
+        kv_type=kv_type,
+    )
 
 
 def _by_top_k(
-    base: Model,
-    candidate: Model,
-    text: Text,
-    positions: int,
-    margin_nat: float,
-    why: NoLogits,
-    on_progress: OnProgress | None,
+    plan: Plan, positions: int, margin_nat: float, why: NoLogits, on_progress: OnProgress | None
 ) -> Verification:
     """The best tokens from the engine's server, where its C interface is not to be had: no floors, no answers."""
     from paretoken.verification import topk
 
+    base, candidate, text = plan.baseline, plan.candidate, plan.text
+    assert candidate is not None
+    assert text is not None
     started = time.monotonic()
     other = mismatch(topk.tokenizer_of(base), topk.tokenizer_of(candidate))
     if other:
         behaviour = failed(other, margin_nat=margin_nat)
     else:
-        found = topk.read_top_k(base, candidate, text, on_progress=on_progress)
+        kv_type = plan.candidate_kv_type
+        found = topk.read_top_k(base, candidate, text, kv_type=kv_type, on_progress=on_progress)
         behaviour = topk.judge_top_k(found, margin_nat=margin_nat)
     return Verification(
         base=base,
@@ -170,6 +190,7 @@ def _by_top_k(
         positions_asked=positions,
         engine={"why_not_logits": str(why)},
         seconds=time.monotonic() - started,
+        kv_type=plan.candidate_kv_type,
     )
 
 
