@@ -5,6 +5,8 @@ last line is dropped on reading; so `--resume` is nothing but running the same s
 whose key is already here is not run a second time (decision rule 10: a changed key never hits).
 """
 
+import contextlib
+import io
 import json
 import os
 import sys
@@ -12,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from paretoken.errors import CaptureError
+from paretoken.errors import CaptureError, writing
 from paretoken.study.stored import check
 
 if sys.platform != "win32":
@@ -34,7 +36,7 @@ class StudyFile:
         self.folder = folder
         self._path = folder / STUDY_FILE
         self._steps: dict[tuple[str, str], dict[str, Any]] = {}
-        self._whole_bytes: int | None = None  # set when a torn line must be cut before the next step is written
+        self._whole_bytes: int | None = None  # where the next step belongs, if behind it stands half a line
         if lock:
             self._lock_folder()
         try:
@@ -50,9 +52,10 @@ class StudyFile:
         return self.folder.name
 
     def _lock_folder(self) -> None:
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Opened to append: what a link of that name points to is not emptied.
-        self._lock = (self.folder / LOCK_FILE).open("a")
+        with writing(self.folder / LOCK_FILE):
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # Opened to append: what a link of that name points to is not emptied.
+            self._lock = (self.folder / LOCK_FILE).open("a")
         try:
             if sys.platform != "win32":
                 fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -77,15 +80,25 @@ class StudyFile:
         return data
 
     def append(self, kind: str, key: str, data: dict[str, Any]) -> None:
+        """Raises DiskError; the steps before it are then as they were, and it itself is not among them."""
         line = json.dumps({"schema": SCHEMA, "kind": kind, "key": key, "data": data}, allow_nan=False)
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with self._path.open("a", encoding="utf-8") as file:
-            if self._whole_bytes is not None:
+        with writing(self._path):
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with self._path.open("ab", buffering=0) as file:
+                if self._whole_bytes is None:
+                    self._whole_bytes = file.tell()
                 file.truncate(self._whole_bytes)
-                self._whole_bytes = None
-            file.write(line + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+                try:
+                    _write_all(file, line.encode() + b"\n")
+                except OSError:
+                    # Half a line must not stay in the way of the next step. Where it cannot be cut now, `_whole_bytes`
+                    # has it cut by the next one.
+                    with contextlib.suppress(OSError):
+                        file.truncate(self._whole_bytes)
+                    if self._whole_bytes == 0:
+                        self._path.unlink(missing_ok=True)  # a study without a step is none
+                    raise
+        self._whole_bytes = None
         self._steps[(kind, key)] = data
 
     def _load(self) -> None:
@@ -113,6 +126,14 @@ class StudyFile:
                     f"'{self._path}' line {number} is not a step of a study ({str(error)[:120]}); {way_out}"
                 ) from error
             self._steps[(kind, key)] = data
+
+
+def _write_all(file: io.FileIO, data: bytes) -> None:
+    """On the disk when it returns. Raises OSError; a part may then be written."""
+    left = memoryview(data)
+    while left:
+        left = left[file.write(left) :]
+    os.fsync(file.fileno())
 
 
 def _no_number(word: str) -> None:
