@@ -194,8 +194,8 @@ def test_se_key_never_stored_from_the_environment(tmp_path: Path) -> None:
     output, home = tmp_path / "result.json", tmp_path / "home"
     (home / "studies" / STUDY).mkdir(parents=True)
     (home / "studies" / STUDY / "result.json").write_text(json.dumps(sample()))
-    # The endpoint sends the key back: in an answer, and as the message of an error.
-    scripts = (Script(ttft_s=0.1, texts=(f"your key is {key}",)), Script(error=f"no such key: {key}"))
+    # The endpoint sends the key back in its answers, and refuses every second request.
+    scripts = (Script(ttft_s=0.1, texts=(f"your key is {key}",)), Script(status=401))
     env, lines = {"OPENAI_API_KEY": key}, set()
     with Scripted().launch(None, ScriptedSettings(scripts=scripts)) as running:
         words = ("measure", running.base_url, "--model", "m", "--requests", "8", "--output", str(output), "--json")
