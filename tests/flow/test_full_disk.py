@@ -80,7 +80,7 @@ def test_a_capture_that_the_sending_process_cannot_write(running: Running, tmp_p
 
 
 def test_without_text_a_full_disk_leaves_none(running: Running, tmp_path: Path) -> None:
-    one_sentence(measure(running, tmp_path, 60_000, "--no-text"), "File too large", "--home")
+    one_sentence(measure(running, tmp_path, 60_000, "--no-text"), "capture.bin", "File too large", "--home")
     assert not any(b"word word" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 

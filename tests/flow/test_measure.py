@@ -353,3 +353,11 @@ def test_an_slo_or_a_price_that_is_none_is_refused_before_anything_is_sent(
     done = cli(tmp_path, "measure", "http://127.0.0.1:1", *words)
     assert done.returncode == 2
     assert says in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_trace_talks_on_stderr_and_puts_its_result_on_stdout(tmp_path: Path) -> None:
+    with scripted(Script(ttft_s=0.01, gap_s=0.002)) as running:
+        done = cli(tmp_path, "trace", running.base_url, "Why?", "--output-tokens", "4")
+    assert done.returncode == 0, done.stderr
+    assert "> Why?" in done.stderr and "> Why?" not in done.stdout
+    assert "ttft + tpot" in done.stdout and "ttft + tpot" not in done.stderr

@@ -87,7 +87,7 @@ def run_load(
         key = os.environ.get(schedule.api_key_env or "", "").strip()
         forget_key(files.raw, key)
         if end.disk_full:
-            raise DiskError(end.words)
+            raise DiskError(str(end.words).replace(str(files.raw), str(run_dir / RAW_NAME)))
         reading = read_run(plan, read_capture(files.raw), schedule.protocol)
         records = tuple(without_key(record, key) for record in reading.records)
         captured = run.close(list(records), keep_text=keep_text, raw=files.raw)
