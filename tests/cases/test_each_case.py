@@ -1,4 +1,4 @@
-"""No case is left out: each id is named by a test, and its file is the one that the id says."""
+"""No case of these kinds is left out: each id is named by a test, and its file is the one that the id says."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 CASES = Path(__file__).parent
-FILES = sorted(CASES.glob("*.json"))
+KINDS = ("search/tuning", "statistics", "engine launching", "reporting/units", "security")
+FILES = sorted(path for path in CASES.glob("*.json") if json.loads(path.read_text())["kind"] in KINDS)
 TESTS = {path: path.read_text() for path in CASES.parent.rglob("test_*.py")}
 
 
@@ -14,6 +15,4 @@ TESTS = {path: path.read_text() for path in CASES.parent.rglob("test_*.py")}
 def test_each_case_is_named_by_a_test(path: Path) -> None:
     case = json.loads(path.read_text())
     assert case["id"] == path.stem
-    # Where a kind has `reads`, one parametrised test takes every file of it.
-    if "reads" not in case["input"]:
-        assert any(f'"{case["id"]}' in text or f"ase {case['id']}" in text for text in TESTS.values())
+    assert any(case["id"] in text for text in TESTS.values())
