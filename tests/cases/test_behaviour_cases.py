@@ -11,7 +11,7 @@ import pytest
 from paretoken.verification.answers import divergence, is_degenerate
 from paretoken.verification.behaviour import judge, perplexity
 from paretoken.verification.floors import Change, Floors
-from paretoken.verification.tokenizer import Tokenizer, compatibility
+from paretoken.verification.tokenizer import Tokenizer, compatibility, mismatch
 
 from ..verification.found import from_kld, from_logits
 
@@ -83,3 +83,21 @@ def test_qv_vocab() -> None:
     target, same, other = (Tokenizer(**given[name]) for name in ("target", "draft_same", "draft_other"))
     assert compatibility(target, same) == expect["draft_same"]
     assert compatibility(target, other) == expect["draft_other"]
+
+
+def test_qv_side_files() -> None:
+    """A GGUF file holds in itself what stands beside weights elsewhere: a made model that lacks it fails."""
+    given, expect = case("qv-side-files")
+    held: dict[str, dict[str, Any]] = {"generation_config.json": {"stop_tokens": (2,)}, "chat_template.jinja": {"template_sha": "t"}}
+
+    def model_of(files: list[str]) -> Tokenizer:
+        parts = {name: value for file in files for name, value in held.get(file, {}).items()}
+        return Tokenizer(10, 10, "s", **parts)
+
+    source = model_of(given["source_files"])
+    assert mismatch(source, model_of(given["output_files"])) is not None
+    for file in expect["missing"]:
+        rest = [name for name in given["source_files"] if name != file]
+        assert (mismatch(source, model_of(rest)) is not None) is (expect["verdict"] == "fail")
+    assert sorted(set(given["source_files"]) - set(given["output_files"])) == sorted(expect["missing"]) == sorted(held)
+    assert mismatch(source, model_of(given["source_files"])) is None

@@ -1,6 +1,7 @@
 """Cases without reads that metrics, machine, frontier and verification answer: by id."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,17 @@ from paretoken.core.record import Record
 from paretoken.frontier.pareto import Coordinate, Point, frontier
 from paretoken.machine.quota import threads_from, v2_cores
 from paretoken.metrics.cost import Price, cost_of
+from paretoken.metrics.definitions import DEFINITIONS
 from paretoken.metrics.figures import Scalar
 from paretoken.metrics.goodput import Slo, good, share
 from paretoken.metrics.latency import Samples, distribution, distributions, samples_of
 from paretoken.metrics.summary import summarise
 from paretoken.metrics.throughput import full_window_req_s
+from paretoken.records.schema import records_from_jsonl, records_jsonl
+from paretoken.study.choose import Entrant, recommend
 from paretoken.verification.effect import judge, judge_all
 from paretoken.verification.validity import RunFacts, doubts_of, lateness_p99_s, lengths_differ
+from paretoken.wire.read import read_reply
 from tests.made import failed, record
 
 STREAMS_1 = Load(concurrency=1)
@@ -89,6 +94,8 @@ def test_st_goodput_over_attempted() -> None:
     assert summary.scalars["goodput_share"].value == expect["slo_attainment_of_attempted"]
     completed = [[r for r in records if r.outcome == "ok"]]
     assert share(completed, slo.met_by, 0).value == expect["slo_attainment_of_completed"]
+    of, _, denominator = expect["headline"].partition(" ")
+    assert of == "of" and DEFINITIONS["goodput_share"].formula.endswith(f"/ {denominator}")
 
 
 def test_st_p99_needs_100() -> None:
@@ -211,8 +218,12 @@ def test_sr_failed_trial_is_not_best() -> None:
 def test_sr_tie_goes_to_default() -> None:
     given, expect = case("sr-tie-goes-to-default")
     effect = judge("tok_s", given["default"]["tok_per_s"], given["candidate"]["tok_per_s"], lower_is_better=False)
-    assert expect["chosen"] == "default" and effect.verdict == "same"
+    assert effect.verdict == "same"
     assert effect.reason is not None and expect["reason_contains"] in effect.reason
+    # At one stream the default is the hand setting as well; with another hand setting a tie goes to the default, too.
+    tied = Entrant("candidate", vs_baseline=effect, vs_hand=effect)
+    for hand in (None, Entrant("hand", vs_baseline=effect)):
+        assert recommend(Entrant("default"), hand, tied).label == expect["chosen"]
 
 
 def test_sr_spec_must_pay() -> None:
@@ -221,5 +232,20 @@ def test_sr_spec_must_pay() -> None:
     effects = judge_all("tok_s", given["baseline_tok_per_s"], candidates, lower_is_better=False)
     assert [effect.ratio for effect in effects.values()] == [pytest.approx(s, abs=5e-4) for s in expect["speedups"]]
     # Nobody is better than the same engine without drafting: there the choice stays.
-    assert expect["chosen"] == "no speculation"
-    assert "better" not in {effect.verdict for effect in effects.values()}
+    for label, effect in effects.items():
+        drafting = Entrant(label, vs_baseline=effect)
+        assert recommend(Entrant("no speculation"), None, drafting).label == expect["chosen"]
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_sr_spec_must_pay_reports_acceptance(number: int) -> None:
+    """llama.cpp counts what it drafted and what was accepted; a record keeps both, also on the disk."""
+    given, expect = case("sr-spec-must-pay")
+    acceptance = given["speculative"][number]["acceptance"]
+    timings = {"draft_n": 100, "draft_n_accepted": round(100 * acceptance)}
+    choice = {"index": 0, "delta": {"content": "x"}, "finish_reason": "stop"}
+    body = f"data: {json.dumps({'choices': [choice], 'timings': timings})}\n\ndata: [DONE]\n\n"
+    reply = read_reply("openai-chat-sse", 200, "text/event-stream", [(0.1, body.encode())], (0.2, "eof"))
+    (kept,) = records_from_jsonl(records_jsonl([replace(record(0), reply=reply)]))
+    found = kept.reply.server_timings
+    assert (found["draft_n_accepted"] / found["draft_n"] == acceptance) is expect["acceptance_reported"]

@@ -1,5 +1,7 @@
 """The case files about reports."""
 
+import csv
+import io
 import json
 import re
 from html.parser import HTMLParser
@@ -11,8 +13,10 @@ from rich.console import Console
 
 from paretoken.report.figures import show_ms
 from paretoken.report.html import render_html
+from paretoken.report.sheet import requests_csv
 from paretoken.report.tables import metrics_table
 from paretoken.report.words import size_and_speed
+from tests.made import record
 from tests.report.sample import BASELINE, distribution, metrics, requests, sample
 
 CASES = Path(__file__).parent
@@ -107,6 +111,15 @@ def test_ru_unit_matches_value() -> None:
         console.print(metrics_table(figures, requests(80), []))
     row = next(line for line in capture.get().splitlines() if line.startswith("first word from sent"))
     assert re.sub(r"\s+", " ", row).strip().startswith("first word from sent 1.62 s 1.62 to 1.62 s")
+    expect = found["expect"]
+    table = requests_csv([record(0, ttft_s=found["input"]["ttft_s"], tokens=1)], text=True)
+    (request,) = csv.DictReader(io.StringIO(table, newline=""))
+    assert float(request[expect["csv_header"]]) == pytest.approx(value_ms)
+    # Every number is named with its unit, or is no quantity at all.
+    units = ("_ms", "_tokens", "_chunks", "_id", "_number", "_status")
+    numeric = [name for name, cell in request.items() if re.fullmatch(r"-?[\d.]+", cell)]
+    assert len(numeric) >= 12
+    assert all(name.endswith(units) for name in numeric) is expect["every_numeric_field_has_unit_in_name_or_schema"]
 
 
 @pytest.mark.parametrize("key", sorted(metrics(BASELINE.label)))

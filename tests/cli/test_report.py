@@ -71,6 +71,10 @@ def test_the_page_is_written_beside_its_result(home: Path, monkeypatch: pytest.M
         (["01KB00000000000000000000ZZ"], "there is no run"),
         (["01KB00000000000000000000ZZ", "--html"], "only a study has a page"),
         (["--html", "--json"], "choose one"),
+        (["--csv", "x.csv", "--json"], "choose one"),
+        (["--text"], "--csv FILE --text"),
+        (["--csv", "x.csv", "--text"], "leave out --text"),
+        (["--csv", "/proc/nope/x.csv"], "--csv '/proc/nope/x.csv' cannot be written"),
     ],
 )
 def test_what_is_not_there_is_one_sentence(home: Path, words: list[str], said: str) -> None:
@@ -180,3 +184,27 @@ def test_a_runs_doubts_are_shown(tmp_path: Path) -> None:
     stored = stored_run(tmp_path, doubts=[doubt])
     assert json.loads(run(tmp_path, stored.id, "--json").stdout)["doubts"] == [doubt]
     assert "Doubt, drift: 3 %" in run(tmp_path, stored.id).stdout
+
+
+def test_a_runs_requests_as_a_table(tmp_path: Path) -> None:
+    stored = stored_run(tmp_path)
+    path = tmp_path / "requests.csv"
+    assert run(tmp_path, stored.id, "--csv", str(path)).stdout == f"{path}\n"
+    header, *rows = path.read_text().splitlines()
+    assert header.startswith("request_id,session_id,") and "answer" not in header
+    assert len(rows) == 3
+    assert run(tmp_path, stored.id, "--csv", str(path), "--text").exit_code == 0
+    assert ",answer," in path.read_text().splitlines()[0]
+
+
+def test_a_studys_candidates_as_a_table(home: Path) -> None:
+    path = home / "candidates.csv"
+    assert run(home, "--csv", str(path)).exit_code == 0
+    assert len(path.read_text().splitlines()) == 1 + len(sample()["candidates"])
+
+
+@pytest.mark.parametrize("facts", [{"slo": 5}, {"price": {"price_per_hour": "x"}}, {"price": {"price_per_hour": -1.0}}])
+def test_a_damaged_slo_or_price_is_one_sentence(tmp_path: Path, facts: dict[str, Any]) -> None:
+    stored = stored_run(tmp_path)
+    stored.write_run({"load": {"concurrency": 1}, **facts})
+    assert "run.json" in sentence(run(tmp_path, stored.id))

@@ -290,3 +290,79 @@ class _Heard(Silent):
 
     def line(self, text: str) -> None:
         self.lines.append(text)
+
+
+def test_without_text_a_killed_run_has_left_none_either(tmp_path: Path) -> None:
+    with scripted(Script(ttft_s=0.02, gap_s=0.01, texts=("SECRET-ANSWER",))) as running:
+        child = subprocess.Popen(
+            [*COMMAND, "--home", str(tmp_path), "measure", running.base_url, *LONG, "--no-text"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        deadline = time.monotonic() + 20
+        while not _answers_captured(child.pid) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert _answers_captured(child.pid), "the run did not begin"
+        child.kill()
+        child.wait()
+    assert [path.name for path in tmp_path.glob("runs/*/*")] == ["schedule.json"]
+    plan = json.loads(next(tmp_path.glob("runs/*/schedule.json")).read_text())
+    assert {request["body"] for request in plan["requests"]} == {""}
+
+
+def _answers_captured(pid: int) -> bool:
+    """Whether a file that this process holds open, and that has no name, has an answer in it."""
+    for link in Path(f"/proc/{pid}/fd").glob("*"):
+        try:
+            if "(deleted)" in str(link.readlink()) and b"SECRET-ANSWER" in link.read_bytes():
+                return True
+        except OSError:
+            continue
+    return False
+
+
+def test_an_slo_and_a_price_give_goodput_and_cost_now_and_in_the_report(tmp_path: Path) -> None:
+    with scripted(Script(ttft_s=0.005, gap_s=0.001)) as running:
+        done = cli(
+            tmp_path, "measure", running.base_url, "--requests", "40", "--output-tokens", "4",
+            "--slo", "p50 ttft < 20s, p95 tpot < 1ms", "--price-per-hour", "2.5", "--json",
+        )  # fmt: skip
+    assert done.returncode in (0, 3), done.stderr
+    document = json.loads(done.stdout)
+    metrics = document["metrics"]
+    assert metrics["slo"] == {"ttft_ms": 20_000.0, "tpot_ms": 1.0}
+    assert metrics["goodput_share"]["value"] is not None and metrics["goodput_req_s"]["value"] is not None
+    assert [held["metric"] for held in document["slo"]] == ["ttft", "tpot"]
+    assert document["slo"][0]["verdict"] == "met"
+    cost = metrics["cost_per_mtok"]
+    assert cost["price_per_hour"] == 2.5 and cost["source"] == "--price-per-hour" and cost["as_of"]
+    assert cost["output"]["value"] == pytest.approx(2.5 / 3600 / metrics["output_tok_s"]["value"] * 1e6)
+    again = json.loads(cli(tmp_path, "report", document["run"], "--json").stdout)
+    assert again["metrics"]["cost_per_mtok"]["output"]["value"] == pytest.approx(cost["output"]["value"])
+    assert again["metrics"]["goodput_share"]["value"] == metrics["goodput_share"]["value"]
+    assert again["slo"] == document["slo"]
+    assert "SLO: p50 ttft" in cli(tmp_path, "report", document["run"]).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--slo", "soon"], "cannot read the limit 'soon'"),
+        (["--price-per-hour", "nan"], "nan"),
+        (["--slo", ""], "limit"),
+    ],
+)
+def test_an_slo_or_a_price_that_is_none_is_refused_before_anything_is_sent(
+    tmp_path: Path, words: list[str], says: str
+) -> None:
+    done = cli(tmp_path, "measure", "http://127.0.0.1:1", *words)
+    assert done.returncode == 2
+    assert says in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_trace_talks_on_stderr_and_puts_its_result_on_stdout(tmp_path: Path) -> None:
+    with scripted(Script(ttft_s=0.01, gap_s=0.002)) as running:
+        done = cli(tmp_path, "trace", running.base_url, "Why?", "--output-tokens", "4")
+    assert done.returncode == 0, done.stderr
+    assert "> Why?" in done.stderr and "> Why?" not in done.stdout
+    assert "ttft + tpot" in done.stdout and "ttft + tpot" not in done.stderr

@@ -154,7 +154,7 @@ def children_of(tmp_path: Path) -> list[int]:
     for place in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             words = place.read_bytes().split(b"\0")
-            if b"paretoken.load.child" in words and str(tmp_path / "run").encode() in words:
+            if b"paretoken.load.child" in words and str(tmp_path / "run" / "schedule.json").encode() in words:
                 found.append(int(place.parent.name))
     return found
 

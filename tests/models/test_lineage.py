@@ -100,7 +100,7 @@ def test_what_is_not_intact_is_made_again(tmp_path: Path, damage: str) -> None:
 def test_a_build_that_fails_leaves_nothing(tmp_path: Path) -> None:
     for error, message in (
         (ModelError("a NaN"), "a NaN"),
-        (OSError(28, "No space left on device"), "cannot write the new model .*No space left"),
+        (OSError(28, "No space left on device"), "cannot write .*No space left.*make room"),
     ):
         with pytest.raises(ModelError, match=message):
             made(tmp_path, Maker(fails=error))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from paretoken.errors import CaptureError
+from paretoken.errors import CaptureError, DiskError
 from paretoken.records.capture import (
     FRAME_LIMIT,
     KINDS,
@@ -92,7 +92,7 @@ def test_only_the_owner_may_read_it_and_nothing_is_overwritten(tmp_path: Path) -
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     with pytest.raises(CaptureError, match="cannot be written"):
         CaptureWriter(path)
-    with pytest.raises(CaptureError, match="cannot be written"):
+    with pytest.raises(DiskError, match="cannot be written"):
         CaptureWriter(tmp_path / "nowhere" / "capture")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from paretoken.errors import CaptureError
+from paretoken.errors import CaptureError, DiskError
 from paretoken.records.files import read_bounded, read_json, write_atomic, write_json
 
 
@@ -51,7 +51,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_other(tmp_path: Path, mon
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", full)
-        with pytest.raises(OSError, match="No space"):
+        with pytest.raises(DiskError, match="No space"):
             write_atomic(path, b"new")
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from paretoken.core.record import Record
+from paretoken.errors import DiskError
 from paretoken.records.capture import END, READ, READ_LENGTH, STARTED, CaptureWriter, Frame, read_capture
 from paretoken.records.keep import close_capture
 from paretoken.records.read import records_of
@@ -29,9 +30,9 @@ def frames() -> list[Frame]:
     return found
 
 
-def run_with(folder: Path) -> tuple[RunDir, list[Record]]:
+def run_with(folder: Path, *, keep_text: bool = True) -> tuple[RunDir, list[Record]]:
     run = RunDir(folder)
-    run.write_schedule(schedule(COUNT))
+    run.write_schedule(schedule(COUNT), keep_text=keep_text)
     with CaptureWriter(folder / "capture.bin") as writer:
         for item in frames():
             writer.append(item.kind, item.request_id, item.t_ns, item.data)
@@ -71,7 +72,7 @@ def test_many_bytes_are_kept_of_failures_and_of_one_percent_and_all_stamps(tmp_p
 
 
 def test_no_text_means_none_anywhere(tmp_path: Path) -> None:
-    run, records = run_with(tmp_path)
+    run, records = run_with(tmp_path, keep_text=False)
     said = run.close(records, keep_text=False)
     assert said["bytes_kept_of"] == "none"
     assert kept_ids(run) == set()
@@ -93,7 +94,7 @@ def test_a_full_disk_keeps_the_raw_capture_unless_text_must_go(
     run, records = run_with(tmp_path)
 
     def full(*_: Any) -> None:
-        raise OSError(28, "No space left on device")
+        raise DiskError("No space left on device")
 
     monkeypatch.setattr("paretoken.records.keep._write_compressed", full)
     said = close_capture(tmp_path, records, keep_text=keep_text)

@@ -1,9 +1,13 @@
+import errno
 import json
+import os
+import resource
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from paretoken.errors import CaptureError
+from paretoken.errors import CaptureError, DiskError
 from paretoken.study.file import StudyFile
 from paretoken.study.optimize import optimize
 
@@ -109,3 +113,66 @@ def test_a_study_without_its_parameters_is_not_another_one(tmp_path: Path) -> No
     with pytest.raises(CaptureError, match="lacks its parameters"):
         optimize(resume=folder.name, engine="scripted", home=tmp_path)
     assert (folder / "study.jsonl").read_text() == ""
+
+
+def no_space(*_: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_step_that_a_full_disk_took_half_of_is_not_in_the_way_of_the_next(tmp_path: Path) -> None:
+    file = StudyFile(tmp_path / "S")
+    file.append("step", "a", {"n": 1})
+    path = tmp_path / "S" / "study.jsonl"
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 20, limits[1]))
+        with pytest.raises(DiskError, match=r"study\.jsonl' cannot be written: File too large"):
+            file.append("step", "b", {"n": 2})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert file.done("step", "b") is None
+    assert [json.loads(line)["key"] for line in path.read_text().splitlines()] == ["a"]
+    file.append("step", "c", {"n": 3})
+    assert StudyFile(tmp_path / "S").done("step", "a") == {"n": 1}
+    assert [json.loads(line)["key"] for line in path.read_text().splitlines()] == ["a", "c"]
+
+
+def test_half_a_line_that_could_not_be_cut_at_once_is_cut_by_the_next_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = StudyFile(tmp_path / "S")
+    file.append("step", "a", {})
+    path = tmp_path / "S" / "study.jsonl"
+
+    def half(out: Any, data: bytes) -> None:
+        out.write(data[:9])
+        os.dup2(os.open(path, os.O_RDONLY), out.fileno())  # so that cutting it fails as well
+        no_space()
+
+    with monkeypatch.context() as patched:
+        patched.setattr("paretoken.study.file._write_all", half)
+        with pytest.raises(DiskError, match="No space left on device; make room"):
+            file.append("step", "b", {})
+    assert path.read_bytes().count(b"\n") == 1 and not path.read_bytes().endswith(b"\n")
+    file.append("step", "c", {})
+    assert [json.loads(line)["key"] for line in path.read_text().splitlines()] == ["a", "c"]
+
+
+def test_a_step_that_did_not_reach_the_disk_is_not_done_and_those_before_it_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = StudyFile(tmp_path / "S")
+    file.append("step", "a", {})
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", no_space)
+        with pytest.raises(DiskError, match="No space left"):
+            file.append("step", "b", {})
+    again = StudyFile(tmp_path / "S")
+    assert (again.done("step", "a"), again.done("step", "b")) == ({}, None)
+
+
+def test_a_study_whose_first_step_cannot_be_written_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", no_space)
+    with pytest.raises(DiskError):
+        StudyFile(tmp_path / "S").append("parameters", "study", {"n": 1})
+    assert not (tmp_path / "S" / "study.jsonl").exists()

@@ -5,7 +5,6 @@ regression). A verb's module is imported only when that verb is called, so `--he
 """
 
 try:
-    import errno
     import io
     import os
     import select
@@ -18,7 +17,7 @@ try:
     import click
 
     from paretoken.cli.sentence import cut, escaped, for_terminal
-    from paretoken.errors import ParetokenError, UsageError
+    from paretoken.errors import ParetokenError, UsageError, fix_of
     from paretoken.version import __version__
 except KeyboardInterrupt:  # Ctrl-C before there is a main() to catch it
     raise SystemExit(130) from None
@@ -177,8 +176,7 @@ def _system_refused(error: OSError) -> int:
     if error.filename is None:  # a write then, most often to stdout
         return _said(f"the output cannot be written: {reason}; make room, or send stdout elsewhere")
     name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else str(error.filename)
-    hint = "; name another one" if error.errno in (errno.ENAMETOOLONG, errno.EACCES, errno.ENOTDIR) else ""
-    return _said(f"'{cut(name, 200)}' cannot be used: {reason}{hint}")
+    return _said(f"'{cut(name, 200)}' cannot be used: {reason}; {fix_of(error, 'name another one')}")
 
 
 def _said(sentence: str, status: int = 1) -> int:

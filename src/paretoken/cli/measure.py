@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from paretoken.cli.output import checked_output, print_table, write_output
+from paretoken.cli.price import price_of, price_option
 from paretoken.cli.talk import ConsoleTalk
 from paretoken.errors import UsageError
 
@@ -27,6 +28,8 @@ from paretoken.errors import UsageError
     "--warmup", type=click.IntRange(0, 4096), help="Requests before the measured ones.  [default: one a stream]"
 )
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="An engine setting, for a MODEL.")
+@click.option("--slo", metavar="LIMITS", help='For goodput: what must hold, such as "p95 ttft < 2s, p95 tpot < 100ms".')
+@price_option
 @click.option("--protocol", default="openai-chat-sse", show_default=True)
 @click.option("--api-key-env", metavar="NAME", help="Environment variable with the key.  [default: OPENAI_API_KEY]")
 @click.option("--no-text", is_flag=True, help="Keep no prompt and no answer on disk.")
@@ -60,24 +63,30 @@ def measure(ctx: click.Context, /, target: str, settings: tuple[str, ...], **opt
         protocol=options["protocol"],
         api_key_env=options["api_key_env"],
         settings=settings_of(settings),
+        slo=options["slo"],
+        price=price_of(options["price_per_hour"]),
         keep_text=not options["no_text"],
         seed=options["seed"],
         home=ctx.obj["home"],
         talk=ConsoleTalk(),
     )
     document = found.as_json()
-    write_output(output, document)
-    if options["as_json"]:
-        click.echo(json.dumps(document, indent=2, allow_nan=False))
-    else:
-        show(document)
+    try:
+        write_output(output, document)
+    finally:  # a file that cannot be written costs nobody the figures
+        if options["as_json"]:
+            click.echo(json.dumps(document, indent=2, allow_nan=False))
+        else:
+            show(document, [held.sentence() for held in found.slo])
     return 0 if found.believed else 3
 
 
-def show(document: dict[str, Any]) -> None:
+def show(document: dict[str, Any], slo: list[str]) -> None:
     from paretoken.report.tables import metrics_table
 
     print_table(metrics_table(document["metrics"], document["requests"], document["doubts"]))
+    for line in slo:
+        click.echo(line)
     click.echo(f"Run {document['run']}: paretoken replay {document['run']}")
 
 

@@ -1,16 +1,16 @@
 """`paretoken optimize`: the main job. Talk on stderr, twelve lines (or one document) on stdout."""
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
 import click
 
 from paretoken.cli.output import checked_output, write_output
+from paretoken.cli.price import price_of, price_option
 from paretoken.cli.talk import ConsoleTalk
 from paretoken.core.objective import GOALS
-from paretoken.errors import MissingExtraError, UsageError
+from paretoken.errors import DiskError, MissingExtraError, UsageError
 
 # The names of study/objectives.py, which a help text is too light to import.
 PURPOSE_NAMES = ["chat", "voice", "autocomplete", "batch"]
@@ -41,9 +41,7 @@ PURPOSE_NAMES = ["chat", "voice", "autocomplete", "batch"]
     show_default=True,
     help="What says which candidate is tried next.",
 )
-@click.option(
-    "--price-per-hour", type=click.FloatRange(0, 1e6, min_open=True), help="Of this machine, for cost in money."
-)
+@price_option
 @click.option(
     "--resume", is_flag=False, flag_value="", metavar="[ID]", help="Go on with a study; the newest without ID."
 )
@@ -61,44 +59,47 @@ def optimize(ctx: click.Context, /, model: str | None, **options: Any) -> int:
     output: Path | None = options["output"]
     checked_output(output)
     home: Path = ctx.obj["home"]
-    from datetime import UTC, datetime
-
-    from paretoken.metrics.cost import Price
     from paretoken.study.optimize import optimize as run_optimize
     from paretoken.study.target import EMBEDDED_MODEL
     from paretoken.verification.behaviour import parse_margin
 
-    per_hour = options["price_per_hour"]
-    if per_hour is not None and not math.isfinite(per_hour):
-        raise UsageError(f"--price-per-hour {per_hour} is no price; give a number of USD")
-    price = Price(per_hour, "USD", "--price-per-hour", datetime.now(UTC).date().isoformat()) if per_hour else None
-    study = run_optimize(
-        model or EMBEDDED_MODEL,
-        concurrency=options["concurrency"],
-        output_tokens=options["output_tokens"],
-        budget=options["budget"],
-        strategy=options["strategy"],
-        workload=options["workload"],
-        purpose=options["purpose"],
-        slo=options["slo"],
-        goal=options["goal"],
-        behaviour_margin_nat=parse_margin(options["behaviour"]),
-        price=price,
-        resume=options["resume"],
-        seed=options["seed"],
-        home=home,
-        talk=ConsoleTalk(),
-    )
-    write_output(output, study.document)
-    page = write_page(study.document, study.folder)
-    if options["as_json"]:
-        click.echo(json.dumps(study.document, indent=2, allow_nan=False))
-    else:
-        from paretoken.report.terminal import last_screen
-
-        for line in last_screen(study.document, report_path=page):
-            click.echo(line)
+    try:
+        study = run_optimize(
+            model or EMBEDDED_MODEL,
+            concurrency=options["concurrency"],
+            output_tokens=options["output_tokens"],
+            budget=options["budget"],
+            strategy=options["strategy"],
+            workload=options["workload"],
+            purpose=options["purpose"],
+            slo=options["slo"],
+            goal=options["goal"],
+            behaviour_margin_nat=parse_margin(options["behaviour"]),
+            price=price_of(options["price_per_hour"]),
+            resume=options["resume"],
+            seed=options["seed"],
+            home=home,
+            talk=ConsoleTalk(),
+        )
+    except DiskError as error:
+        raise DiskError(f"{error}; what was finished is kept: go on with paretoken optimize --resume") from error
+    page: str | None = None
+    try:
+        write_output(output, study.document)
+        page = write_page(study.document, study.folder)
+    finally:  # a file that cannot be written costs nobody the result of minutes
+        show(study.document, page, as_json=options["as_json"])
     return 0 if study.recommended is not None else 3
+
+
+def show(document: dict[str, Any], page: str | None, *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(document, indent=2, allow_nan=False))
+        return
+    from paretoken.report.terminal import last_screen
+
+    for line in last_screen(document, report_path=page):
+        click.echo(line)
 
 
 def write_page(document: dict[str, Any], folder: Path) -> str | None:

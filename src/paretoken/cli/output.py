@@ -14,56 +14,58 @@ from typing import Any
 
 import click
 
-from paretoken.errors import UsageError
+from paretoken.errors import UsageError, writing
 
 
 def checked_output(path: Path | None) -> None:
     """Raises UsageError, before anything is sent, when the file could not be written at the end."""
     if path is not None:
-        _target(path)
+        _target(path, "--output")
 
 
 def write_output(path: Path | None, document: dict[str, Any]) -> None:
-    """Atomic: the file is whole or as it was. Checked again: a measurement takes its time."""
-    if path is None:
-        return
-    target, mode = _target(path)
+    """As `write_text`. Checked again: a measurement takes its time."""
+    if path is not None:
+        write_text(path, json.dumps(document, indent=2, allow_nan=False) + "\n")
+
+
+def write_text(path: Path, text: str, option: str = "--output") -> None:
+    """Atomic: the file is whole or as it was. `option` is what named it. Raises UsageError, DiskError."""
+    target, mode = _target(path, option)
     partial = target.with_name(f".paretoken-{os.getpid()}.partial")  # short: a long name has no room for more
-    try:
+    with writing(path, f"name another file with {option}"):
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         with contextlib.ExitStack() as undo:
             undo.callback(partial.unlink, missing_ok=True)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
+            with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace", newline="") as file:
+                file.write(text)
             if mode is not None:
                 partial.chmod(mode)
             partial.replace(target)
             undo.pop_all()
-    except OSError as error:
-        raise UsageError(f"--output '{path}' cannot be written: {error.strerror}; name another file") from error
 
 
-def _target(path: Path) -> tuple[Path, int | None]:
+def _target(path: Path, option: str) -> tuple[Path, int | None]:
     """The file itself behind any links, and its permissions where it is there already. Raises UsageError."""
     if path == Path():  # '' arrives as this, too
-        raise UsageError("--output names no file; name one")
+        raise UsageError(f"{option} names no file; name one")
     target = Path(os.path.realpath(path))
     try:
         found: int | None = path.stat().st_mode  # not of `target`: /dev/stdout is a link to no name at all
     except FileNotFoundError:
         found = None
     except OSError as error:
-        raise UsageError(f"--output '{path}' cannot be written: {error.strerror}; name another file") from error
+        raise UsageError(f"{option} '{path}' cannot be written: {error.strerror}; name another file") from error
     if found is not None and stat.S_ISDIR(found):
-        raise UsageError(f"--output '{path}' is a folder; name a file")
+        raise UsageError(f"{option} '{path}' is a folder; name a file")
     if found is not None and not stat.S_ISREG(found):
-        raise UsageError(f"--output '{path}' is a device or pipe, not a file; --json prints to stdout")
+        raise UsageError(f"{option} '{path}' is a device or pipe, not a file; --json prints to stdout")
     if found is not None and not target.exists():  # /dev/stdout of a file that was deleted
-        raise UsageError(f"--output '{path}' is not a file with a name; --json prints to stdout")
+        raise UsageError(f"{option} '{path}' is not a file with a name; --json prints to stdout")
     if not target.parent.is_dir():
-        raise UsageError(f"--output '{path}' cannot be written: there is no folder '{target.parent}'; create it first")
+        raise UsageError(f"{option} '{path}' cannot be written: there is no folder '{target.parent}'; create it first")
     if not os.access(target.parent, os.W_OK) or (found is not None and not os.access(target, os.W_OK)):
-        raise UsageError(f"--output '{path}' cannot be written: no permission; name another file")
+        raise UsageError(f"{option} '{path}' cannot be written: no permission; name another file")
     return target, None if found is None else stat.S_IMODE(found)
 
 

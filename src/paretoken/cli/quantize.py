@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from paretoken.core.candidate import Model
-from paretoken.errors import UsageError
+from paretoken.errors import UsageError, writing
 from paretoken.models.cache import put, work_dir
 from paretoken.models.find import resolve
 from paretoken.models.fingerprint import fingerprint
@@ -64,6 +64,7 @@ def _copied(made: Model, output: Path) -> Path:
             return output
         raise UsageError(f"--output '{output}' exists and is another file; remove it or name another")
     with work_dir(output.parent) as work:
-        shutil.copyfile(made.path, work / output.name)
+        with writing(output, f"name another --output; the model itself is made: {shown(made.path)}"):
+            shutil.copyfile(made.path, work / output.name)
         put(work / output.name, output)
     return output

@@ -1,4 +1,4 @@
-"""`paretoken trace`: one request, live. The stream goes to stderr, the document to stdout with --json."""
+"""`paretoken trace`: one request, live. The stream goes to stderr; what it comes to, to stdout."""
 
 import json
 from pathlib import Path
@@ -33,7 +33,7 @@ def trace(
     With one argument that is no URL and no model it is the prompt, and the embedded model answers.
     """
     from paretoken.study.target import EMBEDDED_MODEL
-    from paretoken.study.trace import PROMPT, NoWholeAnswer, Watcher
+    from paretoken.study.trace import PROMPT, NoWholeAnswer, Watcher, closing_lines
     from paretoken.study.trace import trace as run_trace
 
     if len(words) > 2:
@@ -61,9 +61,11 @@ def trace(
         if as_json:
             click.echo(json.dumps(failure.found.as_json(), indent=2, allow_nan=False))
         raise
-    watcher.summed_up(found)
     if as_json:
+        watcher.summed_up(found)
         click.echo(json.dumps(found.as_json(), indent=2, allow_nan=False))
+    else:
+        click.echo("\n".join(closing_lines(found)))
 
 
 def names_a_target(word: str) -> bool:

@@ -1,7 +1,7 @@
-"""The process that drives one run: `python -m paretoken.load.child DIRECTORY`.
+"""The process that drives one run: `python -m paretoken.load.child SCHEDULE CAPTURE`.
 
-In: DIRECTORY/schedule.json, and the key from the environment. Out: DIRECTORY/capture.bin, and a line of progress a
-second on stdout. Standard input is a pipe whose end means that the parent is gone; then, and on SIGINT and SIGTERM,
+In: the file SCHEDULE, and the key from the environment. Out: the file CAPTURE, and a line of progress a second on
+stdout. Standard input is a pipe whose end means that the parent is gone; then, and on SIGINT and SIGTERM,
 what is in flight is cancelled, the capture is finished, and the process ends. It judges nothing.
 """
 
@@ -17,14 +17,14 @@ from pathlib import Path
 
 import msgspec
 
-from paretoken.errors import ParetokenError
+from paretoken.errors import DiskError, ParetokenError
 from paretoken.load.clock import RunClock
 from paretoken.load.lines import lines_of
 from paretoken.load.loop import Loop
-from paretoken.load.progress import Progress, to_line
+from paretoken.load.progress import DISK_STATUS, Progress, to_line
 from paretoken.load.schedule import Schedule, schedule_from_json
 from paretoken.load.sockets import kernel_stamps
-from paretoken.records.capture import RAW_NAME, CaptureWriter
+from paretoken.records.capture import CaptureWriter
 
 _STDIN, _STDOUT = 0, 1
 _PRIORITY = -10
@@ -34,15 +34,15 @@ _LEAD_NS_PER_REQUEST = 5_000
 
 
 def main(arguments: list[str]) -> int:
-    (directory,) = map(Path, arguments)
+    plan, capture = map(Path, arguments)
     _die_with_parent()
     try:
         with _stop_signals() as stopped:
-            schedule = schedule_from_json((directory / "schedule.json").read_bytes())
-            _drive(schedule, directory / RAW_NAME, stopped)
+            schedule = schedule_from_json(plan.read_bytes())
+            _drive(schedule, capture, stopped)
     except ParetokenError as error:
         sys.stderr.write(f"{error}\n")
-        return error.exit_code
+        return DISK_STATUS if isinstance(error, DiskError) else error.exit_code
     return 0
 
 

@@ -1,8 +1,9 @@
-"""What is said while a run goes on: counts and bytes only, at most once a second, as one line of JSON."""
+"""What the child says while a run goes on: counts and bytes only, at most once a second, as one line of JSON."""
 
 import msgspec
 
 PROGRESS_EVERY_S = 1.0
+DISK_STATUS = 74  # the child's exit status when the capture cannot be written: sysexits.h's EX_IOERR
 
 
 class Progress(msgspec.Struct, frozen=True):

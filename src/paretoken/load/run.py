@@ -5,18 +5,21 @@ that verification judges. Nothing is read while the run goes on but a line of pr
 in flight and keeps what there is; however this process ends, the child ends too.
 """
 
+import contextlib
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+import msgspec
+
 from paretoken.core.record import Record
-from paretoken.errors import CaptureError, EndpointError
-from paretoken.load.progress import Progress, from_line
+from paretoken.errors import CaptureError, DiskError, EndpointError, writing
+from paretoken.load.progress import DISK_STATUS, Progress, from_line
 from paretoken.load.schedule import Schedule
 from paretoken.machine.contention import Contention, between, snapshot
 from paretoken.records.capture import RAW_NAME, read_capture
@@ -64,26 +67,30 @@ def run_load(
 ) -> LoadResult:
     """Send the schedule, once, from a process of its own. Blocks until it is over.
 
-    `keep_text=False` leaves no prompt and no answer in `run_dir`; the Records returned have their text all the same.
-    Raises EndpointError when nothing could be sent at all, CaptureError when `run_dir` holds a run already; requests
-    that fail are Records.
+    `keep_text=False` leaves no prompt and no answer in `run_dir`, however this process ends; the Records returned have
+    their text all the same. Raises EndpointError when nothing could be sent at all, CaptureError when `run_dir` holds a
+    run already, DiskError when the run cannot be written; requests that fail are Records.
     """
-    run_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with writing(run_dir):
+        run_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     run = RunDir(run_dir)
     if run.capture_path.exists():
         raise CaptureError(f"{run_dir} already holds a run; give a directory of its own to each")
     plan = schedule.as_json()
-    run.write_schedule(plan)
-    before = snapshot()
-    interrupted, died = _drive(run_dir, on_progress)
-    contention = between(before, snapshot())
-    if not (run_dir / RAW_NAME).exists():
-        raise EndpointError(died or "the load was interrupted before it began")
-    key = os.environ.get(schedule.api_key_env or "", "").strip()
-    forget_key(run_dir / RAW_NAME, key)
-    reading = read_run(plan, read_capture(run_dir / RAW_NAME), schedule.protocol)
-    records = tuple(without_key(record, key) for record in reading.records)
-    captured = run.close(list(records), keep_text=keep_text)
+    run.write_schedule(plan, keep_text=keep_text)
+    with _files_of(run, plan, keep_text) as files:
+        before = snapshot()
+        interrupted, end = _drive(files, on_progress)
+        contention = between(before, snapshot())
+        if not files.raw.exists() or not files.raw.stat().st_size:
+            raise EndpointError(end.words or "the load was interrupted before it began")
+        key = os.environ.get(schedule.api_key_env or "", "").strip()
+        forget_key(files.raw, key)
+        if end.disk_full:
+            raise DiskError(str(end.words).replace(str(files.raw), str(run_dir / RAW_NAME)))
+        reading = read_run(plan, read_capture(files.raw), schedule.protocol)
+        records = tuple(without_key(record, key) for record in reading.records)
+        captured = run.close(list(records), keep_text=keep_text, raw=files.raw)
     stamp = reading.stamp
     if stamp.zero_ns is None:
         raise CaptureError(f"the capture in {run_dir} does not say when its run began; repeat the run")
@@ -97,20 +104,54 @@ def run_load(
         clock_step_s=stamp.clock_step_s,
         client_cpu_s=float(cpu_s) if isinstance(cpu_s, int | float) else None,
         interrupted=interrupted or stamp.facts.get("interrupted") is True,
-        died=died,
+        died=end.words,
         contention=contention,
         captured=captured,
         facts=stamp.facts,
     )
 
 
-def _drive(run_dir: Path, on_progress: Callable[[Progress], None] | None) -> tuple[bool, str | None]:
-    """Run the child to its end → (whether we were interrupted, why it ended early if it did)."""
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """What the child reads and writes."""
+
+    schedule: Path
+    raw: Path
+    descriptors: tuple[int, ...] = ()  # behind these paths
+
+
+@contextlib.contextmanager
+def _files_of(run: RunDir, plan: dict[str, Any], keep_text: bool) -> Iterator[_Files]:
+    """The run's own files. Where no text is to stay they are files without a name: those vanish with the processes that
+    have them open, even when these are killed."""
+    if keep_text:
+        yield _Files(run.schedule_path, run.path / RAW_NAME)
+        return
+    with contextlib.ExitStack() as opened:
+        with writing(run.path):
+            schedule, raw = (opened.enter_context(tempfile.TemporaryFile(dir=run.path)) for _ in range(2))
+            schedule.write(msgspec.json.encode(plan))
+            schedule.flush()
+        descriptors = (schedule.fileno(), raw.fileno())
+        yield _Files(Path(f"/dev/fd/{descriptors[0]}"), Path(f"/dev/fd/{descriptors[1]}"), descriptors)
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """`words`: why the child ended before its work was done, if it did."""
+
+    words: str | None = None
+    disk_full: bool = False
+
+
+def _drive(files: _Files, on_progress: Callable[[Progress], None] | None) -> tuple[bool, _End]:
+    """Run the child to its end → (whether we were interrupted, how it ended)."""
     interrupted = False
-    with tempfile.TemporaryFile() as said:
+    with _words_file() as said:
         # -P: a file of the user's directory must not stand in for a module. A group of its own: Ctrl-C is ours alone.
         child = subprocess.Popen(
-            [sys.executable, "-P", "-m", "paretoken.load.child", str(run_dir)],
+            [sys.executable, "-P", "-m", "paretoken.load.child", str(files.schedule), str(files.raw)],
+            pass_fds=files.descriptors,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=said,
@@ -128,7 +169,12 @@ def _drive(run_dir: Path, on_progress: Callable[[Progress], None] | None) -> tup
             finally:
                 child.stdin.close()  # for a child that goes on, the word to stop
                 _reap(child)
-        return interrupted, _early_end(child.returncode, said)
+        return interrupted, _end_of(child.returncode, said)
+
+
+def _words_file() -> IO[bytes]:
+    with writing(Path(os.environ.get("TMPDIR", "/tmp")), "set TMPDIR to another folder"):
+        return tempfile.TemporaryFile()
 
 
 def _reap(child: "subprocess.Popen[bytes]") -> None:
@@ -143,11 +189,13 @@ def _reap(child: "subprocess.Popen[bytes]") -> None:
         raise
 
 
-def _early_end(status: int, said: IO[bytes]) -> str | None:
-    """The child's own last words, if it did not end well."""
+def _end_of(status: int, said: IO[bytes]) -> _End:
+    """With the child's own last words, if it did not end well."""
     if status == 0:
-        return None
+        return _End()
     said.seek(0)
     words = said.read()[-_SAID_BYTES:].decode(errors="replace").strip().splitlines()
     last = words[-1] if words else ""
-    return last if status == 1 and last else f"the load process ended with status {status}: {last or 'no word'}"
+    if status in (1, DISK_STATUS) and last:
+        return _End(last, status == DISK_STATUS)
+    return _End(f"the load process ended with status {status}: {last or 'no word'}")

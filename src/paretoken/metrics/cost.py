@@ -5,6 +5,7 @@ million tokens; the denominator is always named: output, input, total or good to
 number or null with the reason.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +32,11 @@ class Price:
             "source": self.source,
             "as_of": self.as_of,
         }
+
+
+def price_from(stored: Mapping[str, Any]) -> Price:
+    """What `Price.as_json` wrote."""
+    return Price(float(stored["price_per_hour"]), stored["currency"], stored["source"], stored["as_of"])
 
 
 def cost_per_mtok(price_per_hour: float, tok_s: float) -> float:

@@ -85,6 +85,10 @@ class Held:
         value = "unknown" if self.value_ms is None else show_duration(self.value_ms / MS_PER_S)
         return f"{self.limit.stat} {self.limit.metric} {value}, limit {show_duration(self.limit.limit_s)}"
 
+    def sentence(self) -> str:
+        """'SLO: p95 ttft 3.1 s, limit 2 s: missed'."""
+        return f"SLO: {self.words()}: {'not settled' if self.verdict == 'unknown' else self.verdict}"
+
     def as_json(self) -> dict[str, Any]:
         ends = None if self.ci95 == (None, None) else list(self.ci95)
         return {**self.limit.as_json(), "value_ms": self.value_ms, "ci95": ends, "verdict": self.verdict}

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from paretoken.errors import ModelError
+from paretoken.errors import ModelError, fix_of
 from paretoken.models.shown import shown
 from paretoken.units import show_bytes
 
@@ -44,7 +44,7 @@ def made_dir(path: Path) -> Path:
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise ModelError(f"cannot create '{shown(path)}': {error.strerror}; {ANOTHER_PLACE}") from error
+        raise ModelError(f"cannot create '{shown(path)}': {error.strerror}; {fix_of(error, ANOTHER_PLACE)}") from error
     return path
 
 
@@ -65,7 +65,7 @@ def locked(path: Path) -> Iterator[None]:
     Where there is no flock two makers do the work twice, and the last rename wins: slower, and still whole. Raises
     ModelError where the lock's file cannot be made."""
     not_in_the_way(path)
-    with _refused(path):
+    with refused(path):
         file = path.open("ab")
     with file:
         if sys.platform != "win32":
@@ -77,7 +77,7 @@ def locked(path: Path) -> Iterator[None]:
 def work_dir(parent: Path) -> Iterator[Path]:
     """A folder beside the final place (the same file system, so that a rename is atomic), removed in every ending.
     Raises ModelError where there can be none."""
-    with _refused(parent):
+    with refused(parent):
         path = Path(tempfile.mkdtemp(prefix="work-", dir=parent))
     try:
         yield path
@@ -94,7 +94,7 @@ def drop_left_over(parent: Path) -> None:
 def put(source: Path, final: Path) -> None:
     """Moves a finished file to its final name: flush, rename, flush the folder. Raises ModelError."""
     not_in_the_way(final)
-    with _refused(final):
+    with refused(final):
         with source.open("rb+") as file:
             os.fsync(file.fileno())
         source.replace(final)
@@ -108,20 +108,21 @@ def not_in_the_way(path: Path) -> None:
 
 
 @contextmanager
-def _refused(path: Path) -> Iterator[None]:
-    """What the disk refuses, as one sentence."""
+def refused(path: Path) -> Iterator[None]:
+    """What the disk refuses of a file in the cache, as one sentence: a failed write itself names no file."""
     try:
         yield
     except OSError as error:
         raise ModelError(
-            f"cannot write '{shown(path)}': {error.strerror or error}; check permissions, or {ANOTHER_PLACE}"
+            f"cannot write '{shown(path)}': {error.strerror or error}; {fix_of(error, ANOTHER_PLACE)}"
         ) from error
 
 
 def put_json(final: Path, value: Mapping[str, Any]) -> None:
     with work_dir(final.parent) as folder:
         written = folder / final.name
-        written.write_text(json.dumps(value, indent=1))
+        with refused(final):
+            written.write_text(json.dumps(value, indent=1))
         put(written, final)
 
 

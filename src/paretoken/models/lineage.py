@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from paretoken.core.candidate import Model, digest_of
-from paretoken.errors import ModelError
 from paretoken.models.cache import (
     cache_dir,
     drop_left_over,
@@ -20,6 +19,7 @@ from paretoken.models.cache import (
     put,
     put_json,
     read_json,
+    refused,
     work_dir,
 )
 from paretoken.models.fingerprint import fingerprint
@@ -101,10 +101,8 @@ def _note(path: Path) -> dict[str, Any] | None:
 
 
 def _built(build: Build, path: Path) -> Mapping[str, Any]:
-    try:
+    with refused(path.parent.parent / FILE):
         return build(path)
-    except OSError as error:
-        raise ModelError(f"cannot write the new model in '{path.parent.parent}': {error.strerror or error}") from error
 
 
 def _model(folder: Path, name: str, cache: Path) -> Model:

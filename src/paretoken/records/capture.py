@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from paretoken.errors import CaptureError
+from paretoken.errors import CaptureError, writing
 from paretoken.records.files import opened
 from paretoken.units import NS_PER_S
 
@@ -56,17 +56,20 @@ def frame_bytes(frame: Frame) -> bytes:
 
 
 class CaptureWriter:
-    """Appends frames to a new file. Buffered: they reach the disk by the mebibyte, on `flush` and on `close`."""
+    """Appends frames to a new or an empty file. Buffered: they reach the disk by the mebibyte, on `flush` and on
+    `close`. Raises DiskError, and CaptureError where there is a capture already."""
 
     def __init__(self, path: Path) -> None:
-        try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
-        except OSError as error:
-            raise CaptureError(f"the capture {path} cannot be written: {error.strerror}") from error
+        with writing(path):
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self._path = path
         self._file = os.fdopen(descriptor, "wb", buffering=0)
-        self._file.write(MAGIC)
-        self._parts: list[bytes] = []
-        self._pending = 0
+        if os.fstat(descriptor).st_size:
+            self._file.close()
+            raise CaptureError(f"the capture {path} cannot be written: there is one already; give it another folder")
+        self._parts = [MAGIC]
+        self._pending = len(MAGIC)
+        self.flush()
 
     def append(self, kind: int, request_id: int, t_ns: int, data: bytes = b"") -> None:
         self._parts.append(_HEADER.pack(request_id, kind, t_ns, len(data)))
@@ -83,8 +86,9 @@ class CaptureWriter:
         pending = memoryview(b"".join(self._parts))
         self._parts.clear()
         self._pending = 0
-        while pending:
-            pending = pending[self._file.write(pending) :]
+        with writing(self._path):
+            while pending:
+                pending = pending[self._file.write(pending) :]
 
     def close(self) -> None:
         if not self._file.closed:
@@ -110,6 +114,7 @@ def is_capture(path: Path) -> bool:
 def read_capture(path: Path) -> Iterator[Frame]:
     """The frames of a capture, raw or compressed, one at a time. Raises CaptureError where it is none, or broken."""
     with opened(path) as file:
+        file.seek(0)  # where /dev/fd gives out the same opened file again, it stands where others left it
         compressed = file.read(1) == _ZLIB_START
         file.seek(0)
         blocks = iter(lambda: file.read(_STEP_BYTES), b"")

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from paretoken.errors import CaptureError
+from paretoken.errors import CaptureError, writing
 
 SCHEMA = 1
 JSON_LIMIT = 1024 * 1024 * 1024  # a schedule holds every prompt of a run
@@ -52,18 +52,21 @@ def read_json(path: Path, limit: int = JSON_LIMIT) -> dict[str, Any]:
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[BinaryIO]:
-    """A file to write, all or nothing, also over a crash: the name appears, or changes, when the bytes are on disk."""
+    """A file to write, all or nothing, also over a crash: the name appears, or changes, when the bytes are on disk.
+    Raises DiskError; whatever stood under the name is then still there."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with temporary.open("wb") as file:
-            os.fchmod(file.fileno(), 0o600)
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)  # whatever went wrong; after the rename there is nothing under this name
-    sync_directory(path.parent)
+    with writing(path):
+        try:
+            with temporary.open("wb") as file:
+                os.fchmod(file.fileno(), 0o600)
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        finally:
+            # Whatever went wrong; after the rename there is nothing under this name.
+            temporary.unlink(missing_ok=True)
+        sync_directory(path.parent)
 
 
 def write_atomic(path: Path, data: bytes) -> None:

@@ -1,16 +1,17 @@
 """What a closed run keeps: its bytes while they are few, a sample when they are many, no text when told so.
 
-In: a run's directory and its Records. Out: the compressed capture, a schedule without prompts where asked, and a few
-words for run.json about what was kept. Stamps are always kept. It judges nothing and reads no reply.
+In: a run's directory and its Records. Out: the compressed capture, a schedule without prompts, and a few words for
+run.json about what was kept. Stamps are always kept. It judges nothing and reads no reply.
 """
 
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from paretoken.core.record import Record
+from paretoken.errors import DiskError
 from paretoken.records.capture import (
     COMPRESSED_NAME,
     MAGIC,
@@ -21,7 +22,7 @@ from paretoken.records.capture import (
     frame_bytes,
     read_capture,
 )
-from paretoken.records.files import read_json, write_json, written_whole
+from paretoken.records.files import written_whole
 
 KEPT_BYTES = 256_000_000
 _SAMPLE_EVERY = 100  # beyond it, besides failures
@@ -30,37 +31,37 @@ _ALL, _SAMPLE, _NONE = "all", "failures and a 1 % sample", "none"
 
 
 def close_capture(
-    directory: Path, records: Sequence[Record], *, keep_text: bool = True, limit_bytes: int = KEPT_BYTES
+    directory: Path,
+    records: Sequence[Record],
+    *,
+    raw: Path | None = None,
+    keep_text: bool = True,
+    limit_bytes: int = KEPT_BYTES,
 ) -> dict[str, Any]:
     """Replace the raw capture by its compressed form. → {"bytes": read in all, "bytes_kept_of": …, "compressed": …}.
 
-    If the disk refuses, the raw capture stays (with `keep_text=False` it goes: no text is to stay). Raises CaptureError
-    only where the capture itself is broken.
+    `raw` is where the raw capture lies, if not in `directory`. If the disk refuses, it stays (with `keep_text=False` it
+    goes: no text is to stay). Raises CaptureError only where the capture itself is broken.
     """
-    raw = directory / RAW_NAME
+    raw = raw or directory / RAW_NAME
     total = sum(len(frame.data) for frame in read_capture(raw) if frame.kind == READ)
     keep, kept_of = _choose(total, records, keep_text, limit_bytes)
     frames = read_capture(raw)
     try:
         _write_compressed(directory / COMPRESSED_NAME, frames if keep is None else _thinned(frames, keep))
-    except OSError as error:
-        answer = {"bytes": total, "compressed": False, "reason": f"the capture was not compressed: {error.strerror}"}
+    except DiskError as error:
+        answer = {"bytes": total, "compressed": False, "reason": f"the capture was not compressed: {error}"}
         if keep_text:
             return {**answer, "bytes_kept_of": _ALL}
-        raw.unlink()
+        (directory / RAW_NAME).unlink(missing_ok=True)
         return {**answer, "bytes_kept_of": _NONE}
-    raw.unlink()
+    (directory / RAW_NAME).unlink(missing_ok=True)
     return {"bytes": total, "bytes_kept_of": kept_of, "compressed": True}
 
 
-def forget_prompts(schedule_path: Path) -> None:
-    """Write the schedule again with empty bodies."""
-    schedule = read_json(schedule_path)
-    requests = schedule.get("requests")
-    for request in requests if isinstance(requests, list) else ():
-        if isinstance(request, dict):
-            request["body"] = ""
-    write_json(schedule_path, schedule)
+def without_prompts(schedule: Mapping[str, Any]) -> dict[str, Any]:
+    """The schedule with empty bodies."""
+    return {**schedule, "requests": [{**request, "body": ""} for request in schedule["requests"]]}
 
 
 def without_text(record: Record) -> Record:

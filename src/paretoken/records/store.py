@@ -18,7 +18,7 @@ from paretoken.core.record import Record
 from paretoken.errors import CaptureError
 from paretoken.records.capture import COMPRESSED_NAME, RAW_NAME, Frame, read_capture
 from paretoken.records.files import JSON_LIMIT, read_bounded, read_json, write_atomic, write_json
-from paretoken.records.keep import close_capture, forget_prompts, without_text
+from paretoken.records.keep import close_capture, without_prompts, without_text
 from paretoken.records.schema import records_from_jsonl, records_jsonl
 from paretoken.records.ulid import is_ulid, new_ulid
 
@@ -57,8 +57,8 @@ class RunDir:
     def run(self) -> dict[str, Any]:
         return read_json(self.run_path)
 
-    def write_schedule(self, schedule: dict[str, Any]) -> None:
-        write_json(self.schedule_path, schedule)
+    def write_schedule(self, schedule: dict[str, Any], *, keep_text: bool = True) -> None:
+        write_json(self.schedule_path, schedule if keep_text else without_prompts(schedule))
 
     def schedule(self) -> dict[str, Any]:
         return read_json(self.schedule_path)
@@ -76,16 +76,13 @@ class RunDir:
     def frames(self) -> Iterator[Frame]:
         return read_capture(self.capture_path)
 
-    def close(self, records: list[Record], *, keep_text: bool = True) -> dict[str, Any]:
+    def close(self, records: list[Record], *, keep_text: bool = True, raw: Path | None = None) -> dict[str, Any]:
         """Write the records and settle the capture; → what was kept, for run.json's key `capture`.
 
-        With `keep_text=False` no prompt and no answer stays on the disk.
+        With `keep_text=False` no word of an answer stays on the disk. `raw` is the raw capture, if it lies elsewhere.
         """
         self.write_records(records if keep_text else map(without_text, records))
-        kept = close_capture(self.path, records, keep_text=keep_text)
-        if not keep_text:
-            forget_prompts(self.schedule_path)
-        return kept
+        return close_capture(self.path, records, raw=raw, keep_text=keep_text)
 
 
 class Store:

@@ -1,4 +1,5 @@
-"""What run.json tells a report: the load that was run, and the doubts about it. Checked, because anybody may edit it.
+"""What run.json tells a report: the load that was run, the stated SLO and price, and the doubts about it. Checked,
+because anybody may edit it.
 
 In: a run's directory. Out: a Told, or a CaptureError of one sentence.
 """
@@ -17,6 +18,8 @@ from paretoken.records.store import RunDir
 @dataclass(frozen=True, slots=True)
 class Told:
     load: Load
+    slo: str | None  # in the words of metrics/slo.py
+    price: Mapping[str, Any] | None  # as metrics/cost.py wrote it
     doubts: tuple[Mapping[str, Any], ...]
 
 
@@ -32,8 +35,17 @@ class _Doubt(msgspec.Struct, frozen=True):
     do: str = ""
 
 
+class _Price(msgspec.Struct, frozen=True):
+    price_per_hour: Annotated[float, msgspec.Meta(gt=0, le=1e6)]
+    currency: str
+    source: str
+    as_of: str
+
+
 class _Run(msgspec.Struct, frozen=True):
     load: _Load
+    slo: str | None = None
+    price: _Price | None = None
     doubts: tuple[_Doubt, ...] = ()
 
 
@@ -51,4 +63,5 @@ def told_of(run: RunDir) -> Told:
         raise CaptureError(
             f"{run.run_path} does not say which load was run and with which doubts: {error}; {instead}"
         ) from error
-    return Told(load, tuple(msgspec.to_builtins(doubt) for doubt in found.doubts))
+    price = None if found.price is None else msgspec.to_builtins(found.price)
+    return Told(load, found.slo, price, tuple(msgspec.to_builtins(doubt) for doubt in found.doubts))

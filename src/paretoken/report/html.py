@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from paretoken.errors import MissingExtraError
+from paretoken.errors import MissingExtraError, writing
 from paretoken.records.files import write_atomic
 from paretoken.report.chart_style import theme_css
 from paretoken.report.charts import pictures
@@ -72,6 +72,7 @@ def json_for_script(result: Mapping[str, Any]) -> str:
 def write_report(result: Mapping[str, Any], path: Path) -> Path:
     """Write the page to `path`; a reader sees the old page or the new one, never a part."""
     text = render_html(result)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(path, text.encode("utf-8"))
     return path

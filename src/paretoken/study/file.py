@@ -5,6 +5,8 @@ last line is dropped on reading; so `--resume` is nothing but running the same s
 whose key is already here is not run a second time (decision rule 10: a changed key never hits).
 """
 
+import contextlib
+import io
 import json
 import os
 import sys
@@ -13,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from paretoken.errors import CaptureError
+from paretoken.errors import CaptureError, writing
 from paretoken.study.stored import check
 
 if sys.platform != "win32":
@@ -37,7 +39,7 @@ class StudyFile:
         self._steps: dict[tuple[str, str], dict[str, Any]] = {}
         self._spent_before_s = 0.0  # by earlier sessions, up to their last step
         self._began_s = time.monotonic()
-        self._whole_bytes: int | None = None  # set when a torn line must be cut before the next step is written
+        self._whole_bytes: int | None = None  # where the next step belongs, if behind it stands half a line
         if lock:
             self._lock_folder()
         try:
@@ -53,9 +55,10 @@ class StudyFile:
         return self.folder.name
 
     def _lock_folder(self) -> None:
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Opened to append: what a link of that name points to is not emptied.
-        self._lock = (self.folder / LOCK_FILE).open("a")
+        with writing(self.folder / LOCK_FILE):
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # Opened to append: what a link of that name points to is not emptied.
+            self._lock = (self.folder / LOCK_FILE).open("a")
         try:
             if sys.platform != "win32":
                 fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -86,16 +89,26 @@ class StudyFile:
         return data
 
     def append(self, kind: str, key: str, data: dict[str, Any]) -> None:
+        """Raises DiskError; the steps before it are then as they were, and it itself is not among them."""
         step = {"schema": SCHEMA, "kind": kind, "key": key, "spent_s": round(self.spent_s, 3), "data": data}
         line = json.dumps(step, allow_nan=False)
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with self._path.open("a", encoding="utf-8") as file:
-            if self._whole_bytes is not None:
+        with writing(self._path):
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with self._path.open("ab", buffering=0) as file:
+                if self._whole_bytes is None:
+                    self._whole_bytes = file.tell()
                 file.truncate(self._whole_bytes)
-                self._whole_bytes = None
-            file.write(line + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+                try:
+                    _write_all(file, line.encode() + b"\n")
+                except OSError:
+                    # Half a line must not stay in the way of the next step. Where it cannot be cut now, `_whole_bytes`
+                    # has it cut by the next one.
+                    with contextlib.suppress(OSError):
+                        file.truncate(self._whole_bytes)
+                    if self._whole_bytes == 0:
+                        self._path.unlink(missing_ok=True)  # a study without a step is none
+                    raise
+        self._whole_bytes = None
         self._steps[(kind, key)] = data
 
     def _load(self) -> None:
@@ -126,10 +139,12 @@ class StudyFile:
             self._steps[(kind, key)] = data
 
 
-def _seconds(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e9:
-        raise ValueError("its spent_s is no number of seconds")
-    return float(value)
+def _write_all(file: io.FileIO, data: bytes) -> None:
+    """On the disk when it returns. Raises OSError; a part may then be written."""
+    left = memoryview(data)
+    while left:
+        left = left[file.write(left) :]
+    os.fsync(file.fileno())
 
 
 def _no_number(word: str) -> None:

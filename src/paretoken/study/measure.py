@@ -21,6 +21,7 @@ from paretoken.errors import ParetokenError, UsageError
 from paretoken.metrics.cost import Price
 from paretoken.metrics.definitions import definitions_json
 from paretoken.metrics.latency import run_length_s
+from paretoken.metrics.slo import Held, held, parse_slo, per_request
 from paretoken.metrics.summary import Summary, summarise
 from paretoken.models.find import resolve
 from paretoken.study.bench import Bench
@@ -50,6 +51,7 @@ class Measurement:
     utilisation: Mapping[str, Any]
     doubts: tuple[Doubt, ...]
     provenance: Provenance
+    slo: tuple[Held, ...]  # what became of each stated limit
     interrupted: bool
     ended_early: str | None  # why a run by duration was shorter than stated
 
@@ -75,6 +77,7 @@ class Measurement:
             "interrupted": self.interrupted,
             "ended_early": self.ended_early,
             **found,
+            "slo": [held.as_json() for held in self.slo],
             "doubts": [doubt.as_json() for doubt in self.doubts],
             "definitions": definitions_json(),
             "provenance": self.provenance.as_json(),
@@ -132,6 +135,7 @@ def measure(
     api_key_env: str | None = None,
     engine: str = "llamacpp",
     settings: Mapping[str, Any] | None = None,
+    slo: str | None = None,
     price: Price | None = None,
     keep_text: bool = True,
     seed: int = 0,
@@ -142,7 +146,8 @@ def measure(
 
     The load is a closed loop of `concurrency` streams (default 1) or Poisson arrivals at `rate_per_s`; the run ends
     after `requests` (default 100) or `duration_s` seconds. Times in the result are seconds, in its JSON milliseconds.
-    A model runs with the engine's defaults and `settings` on top, its prompt cache off unless asked for.
+    A model runs with the engine's defaults and `settings` on top, its prompt cache off unless asked for. `slo` is
+    limits such as "p95 ttft < 2s, p95 tpot < 100ms": goodput counts the requests that keep them.
     Raises EndpointError, EngineError, ModelError, UsageError; failing requests are records, not errors.
     """
     if concurrency is not None and rate_per_s is not None:
@@ -150,6 +155,7 @@ def measure(
     if concurrency is not None and concurrency < 1:
         raise UsageError(f"a closed loop needs at least one stream, not {concurrency}")
     load = Load(rate_per_s=rate_per_s) if rate_per_s is not None else Load(concurrency=concurrency or 1)
+    limits = parse_slo(slo) if slo is not None else ()
     volume = Volume(requests, duration_s, output_tokens, input_tokens, warmup)
     workload = volume.workload(load, seed)
     bench = Bench.at(home, engine, talk)
@@ -167,19 +173,25 @@ def measure(
             keep_text=keep_text,
             seed=seed,
         )
-        run = run_on(bench, running, workload, ask, {"target": target if is_url(target) else running.model_name})
+        facts = {
+            "target": target if is_url(target) else running.model_name,
+            "slo": slo,
+            "price": None if price is None else price.as_json(),
+        }
+        run = run_on(bench, running, workload, ask, facts)
     early = _ended_early(run, len(workload.requests), duration_s)
     if early is not None:
         bench.talk.line(early)
     # A run that did not keep its duration is judged over the one it had.
     stated_s = None if early is not None or run.interrupted else duration_s
-    summary = summarise(run.records, load=load, duration_s=stated_s, price=price, seed=seed)
+    summary = summarise(run.records, load=load, slo=per_request(limits), duration_s=stated_s, price=price, seed=seed)
     provenance = _provenance(bench, running, run, workload, load, started_at, settings)
     if is_url(target):
         shares = _no_shares("known only for a model that runs here")
     else:
         shares = _shares(bench, resolve(target), run, summary, load)
-    return Measurement(run.id, summary, shares, run.doubts, provenance, run.interrupted, early)
+    kept = held(limits, summary.as_json()["metrics"])
+    return Measurement(run.id, summary, shares, run.doubts, provenance, kept, run.interrupted, early)
 
 
 def _ended_early(run: Run, prepared: int, duration_s: float | None) -> str | None:

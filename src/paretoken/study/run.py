@@ -20,9 +20,11 @@ from paretoken.core.record import Record
 from paretoken.core.request import Workload
 from paretoken.engines.base import Running
 from paretoken.engines.replicas import launch_candidate
+from paretoken.errors import DiskError
 from paretoken.load.progress import Progress
 from paretoken.load.run import run_load
 from paretoken.load.schedule import Timeouts, schedule_of
+from paretoken.records.store import RunDir
 from paretoken.study.bench import Bench
 from paretoken.units import show_duration
 from paretoken.verification.validity import RunFacts, doubts_of
@@ -104,9 +106,21 @@ def memory_bytes(pid: int | None) -> int | None:
 def run_on(bench: Bench, running: Running, workload: Workload, ask: Ask, facts: Mapping[str, Any]) -> Run:
     """Runs the workload against what runs there. `facts` go into run.json beside what the run itself knows.
 
-    Raises EngineError when an engine of ours died; a failing request is a record.
+    Raises EngineError when an engine of ours died, DiskError when the run cannot be written; a failing request is a
+    record.
     """
     folder = bench.store.new_run()
+    try:
+        return _run_in(folder, bench, running, workload, ask, facts)
+    except DiskError as error:
+        if not folder.capture_path.exists():
+            raise
+        raise DiskError(f"{error}; what was captured is kept: paretoken replay {folder.id}") from error
+
+
+def _run_in(
+    folder: RunDir, bench: Bench, running: Running, workload: Workload, ask: Ask, facts: Mapping[str, Any]
+) -> Run:
     schedule = schedule_of(
         workload,
         ask.arrivals,

@@ -1,6 +1,7 @@
 """URL or model → something that runs and has answered: what `measure` and `trace` are pointed at."""
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -23,6 +24,9 @@ def key_variable(named: str | None) -> str | None:
     """The environment variable to take the key from: the one named, which must be set, else OPENAI_API_KEY if set."""
     if named is None:
         return DEFAULT_KEY_VARIABLE if os.environ.get(DEFAULT_KEY_VARIABLE) else None
+    if not re.fullmatch(r"[A-Z_][A-Z0-9_]*", named) and named not in os.environ:
+        # A key that was put here by mistake is not repeated.
+        raise UsageError("--api-key-env takes the name of an environment variable, such as OPENAI_API_KEY, not a key")
     if not os.environ.get(named):
         raise UsageError(f"the environment variable '{named}' (--api-key-env) is not set; export it with the key")
     return named

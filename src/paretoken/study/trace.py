@@ -198,23 +198,25 @@ class Watcher:
         self._talk.line(f"{at_s * MS_PER_S:7.1f} ms  {_visible(text)}")
 
     def summed_up(self, found: Trace) -> None:
-        """The closing lines: t·n beside ttft + tpot·(n−1), and how long an answer may be to be whole in 100 ms."""
-        wait = found.wait
-        if wait is None:
-            self._talk.line("The server did not say how many tokens it made, so the wait per token is unknown.")
-            return
-        n = int(wait.n)
-        for line in (
-            f"measured                     {wait.e2e_s * MS_PER_S:8.1f} ms for {n} tokens",
-            f"ttft + tpot·(n−1)            {wait.two_part_s * MS_PER_S:8.1f} ms "
-            f"({wait.ttft_s * MS_PER_S:.1f} + {wait.tpot_s * MS_PER_S:.1f}·{n - 1}; "
-            f"off by {wait.two_part_residual_s * MS_PER_S:+.1f} ms)",
-            f"t·n, as textbooks have it    {wait.textbook_s * MS_PER_S:8.1f} ms "
-            f"({wait.tpot_s * MS_PER_S:.1f}·{n}; off by {wait.textbook_residual_s * MS_PER_S:+.1f} ms)",
-        ):
+        for line in closing_lines(found):
             self._talk.line(line)
-        if wait.tpot_s > 0:
-            self._talk.line(budget_sentence(wait.tpot_s))
+
+
+def closing_lines(found: Trace) -> list[str]:
+    """The result in words: t·n beside ttft + tpot·(n−1), and how long an answer may be to be whole in 100 ms."""
+    wait = found.wait
+    if wait is None:
+        return ["The server did not say how many tokens it made, so the wait per token is unknown."]
+    n = int(wait.n)
+    lines = [
+        f"measured                     {wait.e2e_s * MS_PER_S:8.1f} ms for {n} tokens",
+        f"ttft + tpot·(n−1)            {wait.two_part_s * MS_PER_S:8.1f} ms "
+        f"({wait.ttft_s * MS_PER_S:.1f} + {wait.tpot_s * MS_PER_S:.1f}·{n - 1}; "
+        f"off by {wait.two_part_residual_s * MS_PER_S:+.1f} ms)",
+        f"t·n, as textbooks have it    {wait.textbook_s * MS_PER_S:8.1f} ms "
+        f"({wait.tpot_s * MS_PER_S:.1f}·{n}; off by {wait.textbook_residual_s * MS_PER_S:+.1f} ms)",
+    ]
+    return [*lines, budget_sentence(wait.tpot_s)] if wait.tpot_s > 0 else lines
 
 
 def _visible(text: str) -> str:
