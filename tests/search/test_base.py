@@ -21,7 +21,9 @@ FIRST, SECOND, THIRD = SMALL.points()[:3]
         ("complete", 1.0, 1.0, -1.0),
     ],
 )
-def test_a_run_that_contradicts_itself_is_refused(state: str, value: float | None, effort: float, seconds: float) -> None:
+def test_a_run_that_contradicts_itself_is_refused(
+    state: str, value: float | None, effort: float, seconds: float
+) -> None:
     with pytest.raises(UsageError):
         Told(FIRST, effort, state, value, seconds)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from paretoken.search.space import Option, Point, Tree
+from paretoken.search.space import Option, Tree
 
 Vector = NDArray[np.float64]
 

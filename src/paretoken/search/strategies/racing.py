@@ -79,7 +79,11 @@ class Racing:
 
     def _offers(self, able: Sequence[Point], history: Sequence[Told]) -> list[Offer]:
         cost = self._cost.after(
-            [Run(self._at[t.point], t.effort, math.log(t.seconds)) for t in history if t.value is not None and t.seconds]
+            [
+                Run(self._at[t.point], t.effort, math.log(t.seconds))
+                for t in history
+                if t.value is not None and t.seconds
+            ]
         )
         runs = {point: sum(t.point == point and t.state == COMPLETE for t in history) for point in able}
         efforts = {point: FULL if runs[point] else HALF for point in able if runs[point] < MOST_RUNS}
