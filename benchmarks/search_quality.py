@@ -80,7 +80,7 @@ def read_grid(document: Mapping[str, Any]) -> Grid:
     tree = Tree(axes, (Constraint("recorded", lambda point: point in recorded, "it was not recorded"),))
     if set(tree.points()) != set(recorded):
         strange = next(point for point in recorded if point not in tree.points())
-        raise CaptureError(f"the grid records {strange.key}, which its axes do not make: give the axis an 'only_if'")
+        raise CaptureError(f"the grid records {strange.key}, which its axes and their 'only_if' do not make")
     complete = [point for point, entry in recorded.items() if entry["state"] == COMPLETE]
     seconds = {point: [_seconds(run) for run in entry["runs"]] for point, entry in recorded.items() if entry["runs"]}
     usual = tuple(median(run[half] for runs in seconds.values() for run in runs) for half in (0, 1))
@@ -195,8 +195,8 @@ def table(found: Mapping[str, Any]) -> list[str]:
     """Regret in percent with the share of seeds within 3 % behind it, a row a strategy."""
     tuned = "the constants were tuned on it" if found["tuned_on"] else "nothing was tuned on it"
     lines = [
-        f"{found['streams']} streams: {found['points']} points, one pass {found['pass_s'] / 60:.0f} min, noise "
-        f"of a run {found['noise_sd']:.1%}; {tuned}. The default is {found['default_regret']:.0%} below the best.",
+        f"{found['streams']} streams: {found['points']} points, one pass {found['pass_s'] / 60:.0f} min, a run's noise "
+        f"{found['noise_sd']:.1%}; {tuned}. The default is {found['default_regret']:.0%} below the best.",
         "mean regret (seeds within 3 %)".ljust(32) + "".join(f"{share:>15.0%}" for share in BUDGETS) + "   stops at",
     ]
     for row in found["strategies"]:

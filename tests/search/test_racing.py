@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from paretoken.search.racing import LOOK, Offer, choice, gains, likeness, success_of
+from paretoken.search.racing import LOOK, MARGIN, Offer, choice, gains, likeness, success_of
 from paretoken.search.step_time import Belief
 
 
@@ -12,17 +12,17 @@ def belief(means: list[float], sds: list[float], noise_sd: float = 0.0) -> Belie
 
 
 def test_the_gain_of_an_exact_run_is_the_expected_improvement() -> None:
-    """Against a known best at 0: sd·(φ(u) + u·Φ(u)) with u = mean/sd."""
+    """Against a known best at 0: sd·(φ(u) + u·Φ(u)) with u = (mean − margin)/sd."""
     found = gains(belief([0.0, -0.1], [0.0, 0.2]), [Offer(1, 1.0, 1.0)], [0])
-    u = -0.5
+    u = (-0.1 - MARGIN) / 0.2
     density, below = math.exp(-(u**2) / 2) / math.sqrt(2 * math.pi), 0.5 * (1 + math.erf(u / math.sqrt(2)))
     assert found == pytest.approx([0.2 * (density + u * below)], rel=0.01)
 
 
 def test_noise_shrinks_the_gain_and_half_a_run_has_more_of_it() -> None:
     offers = [Offer(1, 1.0, 1.0), Offer(1, 0.5, 1.0)]
-    exact = gains(belief([0.0, 0.0], [0.0, 0.1]), offers, [0])
-    noisy = gains(belief([0.0, 0.0], [0.0, 0.1], noise_sd=0.1), offers, [0])
+    exact = gains(belief([0.0, MARGIN], [0.0, 0.1]), offers, [0])
+    noisy = gains(belief([0.0, MARGIN], [0.0, 0.1], noise_sd=0.1), offers, [0])
     assert exact[0] == pytest.approx(exact[1]) == pytest.approx(0.1 / math.sqrt(2 * math.pi), rel=0.01)
     assert exact[0] > noisy[0] > noisy[1]
     assert noisy[0] == pytest.approx(exact[0] / math.sqrt(1 + 1 / LOOK), rel=0.01)

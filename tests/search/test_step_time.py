@@ -51,7 +51,7 @@ def test_without_runs_the_prior_and_with_one_run_its_level() -> None:
 
 
 def test_two_points_by_hand() -> None:
-    """With a level as good as unknown, the effect's posterior is the precision-weighted mean of prior and difference."""
+    """With a level as good as unknown, the effect's posterior is the weighted mean of prior and difference."""
     model = LinearModel(Tree((Axis("a", (0, 1), "service"),)), {("a", 1): (0.5, 0.2)}, LOOK)
     belief = model.after([Run(0, 1.0, 1.0), Run(1, 1.0, 1.3)])
     unexplained = 2 * DEVIATION_SD**2 + 2 * NOISE_SD**2
@@ -63,8 +63,8 @@ def test_two_points_by_hand() -> None:
 def test_many_runs_find_additive_effects_at_points_that_were_not_run() -> None:
     axes = tuple(Axis(name, (0, 1, 2), "service") for name in "abc")
     tree = Tree(axes)
-    true = {("a", 1): 0.3, ("a", 2): -0.2, ("b", 1): 0.1, ("b", 2): 0.4, ("c", 1): -0.5, ("c", 2): 0.2}
-    rates = [3.0 + sum(true.get((axis.name, point[axis.name]), 0.0) for axis in axes) for point in tree.points()]
+    effects = {"a": (0.0, 0.3, -0.2), "b": (0.0, 0.1, 0.4), "c": (0.0, -0.5, 0.2)}
+    rates = [3.0 + sum(effects[name][int(point[name])] for name in "abc") for point in tree.points()]
     run = list(range(0, 27, 2))
     belief = LinearModel(tree, {}, LOOK).after([Run(at, 1.0, rates[at]) for at in run for _ in range(3)])
     assert belief.mean == pytest.approx(rates, abs=0.05)

@@ -10,7 +10,7 @@ from random import Random as Generator
 from typing import Any
 
 from paretoken.errors import MissingExtraError
-from paretoken.search.base import COMPLETE, FULL, Ask, Problem, Told, askable, fastest, out_of_trials, rates
+from paretoken.search.base import FULL, Ask, Problem, Told, askable, fastest, out_of_trials, rates
 from paretoken.search.space import Option, Point
 
 STARTUP = 5  # random runs before the estimator speaks; Optuna's own 10 would be a small search's whole budget
@@ -51,13 +51,12 @@ class Tpe:
         sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=STARTUP)
         study = optuna.create_study(direction="maximize", sampler=sampler)
         for told in history:
-            options = told.point.as_json()
-            complete = told.state == COMPLETE and told.value is not None
+            options, value = told.point.as_json(), told.value
             study.add_trial(
                 optuna.trial.create_trial(
                     # A failed run is pruned to Optuna, not failed: it ranks last, where a failed trial is ignored.
-                    state=states.COMPLETE if complete else states.PRUNED,
-                    value=math.log(told.value) if complete else None,
+                    state=states.PRUNED if value is None else states.COMPLETE,
+                    value=None if value is None else math.log(value),
                     params=options,
                     distributions={name: self._choices[name] for name in options},
                 )
