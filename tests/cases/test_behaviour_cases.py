@@ -88,7 +88,10 @@ def test_qv_vocab() -> None:
 def test_qv_side_files() -> None:
     """A GGUF file holds in itself what stands beside weights elsewhere: a made model that lacks it fails."""
     given, expect = case("qv-side-files")
-    held: dict[str, dict[str, Any]] = {"generation_config.json": {"stop_tokens": (2,)}, "chat_template.jinja": {"template_sha": "t"}}
+    held: dict[str, dict[str, Any]] = {
+        "generation_config.json": {"stop_tokens": (2,)},
+        "chat_template.jinja": {"template_sha": "t"},
+    }
 
     def model_of(files: list[str]) -> Tokenizer:
         parts = {name: value for file in files for name, value in held.get(file, {}).items()}
