@@ -86,6 +86,12 @@ def test_scripted_servers_that_say_the_same_are_intact() -> None:
     assert found.as_json()["drafts"]["after"] == {"draft_n": 0, "draft_n_accepted": 0, "acceptance": None}
 
 
+def test_a_speculation_that_never_drafted_shows_nothing() -> None:
+    found = check_texts(scripted(), scripted(), drafts=True)
+    assert found.verdict == "inconclusive"
+    assert "not a token was drafted" in found.reason
+
+
 def test_scripts_in_turn_are_compared_round_by_round() -> None:
     turns = tuple(Script(texts=(f"answer {i}",)) for i in range(4))
     assert check_texts(scripted(*turns), scripted(*turns)).verdict == "intact"
@@ -140,7 +146,7 @@ def unasked() -> Floors:
 @pytest.mark.engine
 def test_ngram_speculation_says_the_very_same(smollm2: Model) -> None:
     before, after = real(smollm2), real(smollm2, speculation="ngram-simple")
-    found = check_texts(before[0], after[0], floors=unasked, change="speculation ngram-simple")
+    found = check_texts(before[0], after[0], floors=unasked, drafts=True, change="speculation ngram-simple")
     assert (found.verdict, found.evidence) == ("intact", "text")
     assert found.found.tokens > 150
     assert found.found.near_ties > 0
@@ -163,3 +169,13 @@ def test_another_model_is_not_intact(smollm2: Model) -> None:
     found = check_texts(real(smollm2)[0], real(quantize(smollm2, "Q4_0"))[0])
     assert found.verdict == "not_intact"
     assert found.found.hard_flips > 0
+
+
+@pytest.mark.engine
+def test_a_shorter_sampler_chain_is_intact_until_a_request_asks_for_what_it_left_out(smollm2: Model) -> None:
+    launch, chain = real(smollm2)[0], {"samplers": ["top_k", "top_p", "min_p", "temperature"]}
+    assert check_texts(launch, launch, extra_after=chain, floors=unasked).verdict == "intact"
+    penalty = {"frequency_penalty": 1.5}
+    found = check_texts(launch, launch, extra_before=penalty, extra_after={**penalty, **chain})
+    assert found.verdict != "intact"
+    assert found.found.partings

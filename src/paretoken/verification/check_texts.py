@@ -6,7 +6,8 @@ same; any other is compared token by token up to where it parts: until then ever
 so that this is decision rule 6 on the model's own words. Fails closed like intact.judge_intact. Where a server tells
 only text, equal answers are intact and any difference is not.
 
-Greedy answers say nothing of how a server draws at other temperatures.
+Greedy answers say nothing of how a server draws at other temperatures, or of what a request's own penalties do, unless
+`extra_before` and `extra_after` both ask for them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -72,12 +73,14 @@ def check_texts(
     floors: Floors | Callable[[], Floors] | None = None,
     chats: Sequence[Chat] = CHATS,
     tokens: int = TOKENS,
+    drafts: bool = False,
     change: str = "",
     on_progress: OnProgress | None = None,
 ) -> TextsIntact:
     """One server after the other, each started here and stopped before the next. `extra_before`, `extra_after`: what
     the engine's settings add to every request. `launch_floor`: the untouched server under a change that only moves
-    rounding. `floors`: the model's own, or how to measure them; they are asked for when answers part.
+    rounding. `floors`: the model's own, or how to measure them; they are asked for when answers part. `drafts`: the
+    change is a speculation, so that equal answers show nothing unless something was drafted.
 
     Raises EngineError when a server dies or does not answer, and what a launch and `floors` raise.
     """
@@ -95,7 +98,10 @@ def check_texts(
         floors = floors()
     known = floors if isinstance(floors, Floors) else None
     judged = judge_texts(found, repeat, known, text_only=_text_only((*before, *after)), change=change)
-    return replace(judged, drafts={"before": _drafts(before), "after": _drafts(after)})
+    judged = replace(judged, drafts={"before": _drafts(before), "after": _drafts(after)})
+    if drafts and judged.verdict == "intact" and not judged.drafts["after"][0]:
+        return replace(judged, verdict="inconclusive", reason=f"{judged.reason}, but not a token was drafted")
+    return judged
 
 
 def judge_texts(
@@ -111,20 +117,16 @@ def judge_texts(
         what = "text" if text_only else f"{found.tokens:,} tokens"
         verdict, reason = "intact", f"the very same {what} in all {found.answers} answers"
     elif not partings:
-        verdict, reason = (
-            "inconclusive",
-            f"the same {found.tokens} tokens, but it takes {FEWEST_TOKENS} to show anything",
-        )
+        verdict = "inconclusive"
+        reason = f"the same {found.tokens} tokens, but it takes {FEWEST_TOKENS} to show anything"
     elif text_only:
         verdict, reason = "not_intact", f"{where}, and only texts can be compared"
     else:
         near_tie, hard = _counts(found, repeat, floors)
         verdict, reason, near_tie_p, hard_p = weigh(near_tie, hard)
         if found.unknown_flips and verdict != "not_intact":
-            verdict, reason = (
-                "inconclusive",
-                f"{where}, {found.unknown_flips} where its lead over the second is not known",
-            )
+            verdict = "inconclusive"
+            reason = f"{where}, {found.unknown_flips} where its lead over the second is not known"
         else:
             reason = f"{where}: {reason}"
     return TextsIntact(verdict, reason, found, repeat, near_tie_p, hard_p, floors, change=change)

@@ -120,8 +120,11 @@ def _tokens_said(
 
 
 def _gap(position: Mapping[str, Any]) -> float | None:
+    """None for a token that was drafted, or was not the likeliest: a penalty chose it, whose lead is not told."""
     best = position["top_logprobs"]
-    return float(best[0]["logprob"]) - float(best[1]["logprob"]) if len(best) >= 2 else None
+    if len(best) < 2 or best[0]["id"] != position["id"]:
+        return None
+    return float(best[0]["logprob"]) - float(best[1]["logprob"])
 
 
 def _text_said(running: Running, number: int, chat: Chat, tokens: int, extra: Mapping[str, Any]) -> Said:

@@ -55,7 +55,7 @@ class Compared:
 
     @property
     def hard_flips(self) -> int:
-        return sum(part.gap is not None and part.gap >= NEAR_TIE_NAT for part in self.partings)
+        return sum(part.gap is not None and not part.gap < NEAR_TIE_NAT for part in self.partings)
 
     @property
     def unknown_flips(self) -> int:
@@ -97,7 +97,7 @@ def compared(references: Sequence[Round], others: Sequence[Round]) -> Compared:
                 tokens += reached
                 leads = [gap for gap in ours.gaps[:reached] if gap is not None]
                 near_ties += sum(gap < NEAR_TIE_NAT for gap in leads)
-                clear += sum(gap >= NEAR_TIE_NAT for gap in leads)
+                clear += sum(not gap < NEAR_TIE_NAT for gap in leads)
     return Compared(answers, tokens, near_ties, clear, tuple(partings))
 
 
