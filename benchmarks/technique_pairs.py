@@ -37,6 +37,7 @@ PAIRS: dict[str, tuple[int, str, int, dict[str, Option], tuple[str, Option]]] = 
     "2 x 1 thread against 1 x 2": (8, "chat", 32, {"batching": 8}, ("replicas", 2)),
     "short sampler chain": (8, "chat", 32, {"batching": 8}, ("samplers", "short")),
     "no prompt cache": (8, "chat", 32, {"batching": 8}, ("prompt_cache", False)),
+    "flash attention off": (8, "chat", 32, {"batching": 8}, ("flash_attention", "off")),
 }
 
 

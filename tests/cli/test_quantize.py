@@ -71,7 +71,7 @@ def test_output_is_looked_at_before_the_work(tiny: Path, tmp_path: Path, output:
 
 
 def test_a_type_that_is_not_offered_lists_the_types_before_anything_is_fetched(tiny: Path) -> None:
-    with pytest.raises(UsageError, match=r"'Q4_K_M' is not a type .* F16, Q8_0, Q4_1, Q4_0"):
+    with pytest.raises(UsageError, match=r"'Q4_K_M' is not a type .* F16, BF16, Q8_0, Q6_K, .*Q4_1, .*Q2_K"):
         run("smollm2-135m", "--to", "Q4_K_M")
 
 

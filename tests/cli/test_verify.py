@@ -94,10 +94,11 @@ def test_a_text_too_short_for_the_positions_is_said(asked: dict[str, Any]) -> No
 def test_examples_of_the_help_are_understood(asked: dict[str, Any]) -> None:
     epilog = verify.epilog or ""
     examples = [shlex.split(line) for line in epilog.splitlines() if line.strip().startswith("paretoken")]
-    assert len(examples) == 2
+    assert len(examples) == 3
     for _, verb, *arguments in examples:
         assert verb == "verify"
-        assert run(*arguments)[1] == 0
+        if len(arguments) > 1:  # the other is of a study, which has a test of its own
+            assert run(*arguments)[1] == 0
 
 
 def test_a_model_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:

@@ -55,6 +55,7 @@ def test_defaults_are_named_and_threads_follow_the_quota() -> None:
         "kv_type": "f16",
         "prompt_cache": True,
         "speculation": "none",
+        "samplers": "default",
     }
     assert LlamaCppSettings(threads=3).resolved().batch_threads == 3
 
@@ -151,6 +152,7 @@ def test_settings_reach_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
         {
             "settings": settings.as_json(),
             "context_total": settings.context_total,
+            "chain": ["top_k", "temperature"],
             "model": "m.gguf",
             "model_name": "m",
             "host": "127.0.0.1",
@@ -161,6 +163,7 @@ def test_settings_reach_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (p.n_batch, p.n_ubatch, p.cache_prompt, p.cache_ram_mib) == (64, 32, False, 0)
     assert p.flash_attn_type == x.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_ENABLED
     assert p.cache_type_k == p.cache_type_v == x.ggml_type.GGML_TYPE_Q8_0
+    assert p.sampling.samplers == "top_k;temperature"
     assert list(p.speculative.types) == [x.common_speculative_type.COMMON_SPECULATIVE_TYPE_NGRAM_SIMPLE]
     assert (list(p.api_keys), list(p.hostnames), set(p.model_alias)) == (["secret-1"], ["127.0.0.1"], {"m"})
 

@@ -41,7 +41,7 @@ def test_a_longer_budget_goes_to_the_search_then_to_positions_then_to_each_techn
 
 
 def test_a_given_budget_that_no_comparison_fits_is_refused_with_what_would() -> None:
-    with pytest.raises(UsageError, match=r"a budget of 3\.0? ?s is too short: .* give --budget \d+m"):
+    with pytest.raises(UsageError, match=r"a budget of 3 s is too short: .* give --budget \d+m"):
         plan(Budget(3.0, given=True))
     grown = plan(Budget(3.0))
     assert grown.budget.seconds is not None and grown.budget.seconds > 60
@@ -59,7 +59,7 @@ def test_a_slow_hour_costs_positions_and_never_requests() -> None:
     found = plan(Budget(600))
     on_time = replanned(found, spent_s=150, slower=1.0, finalists=3)
     assert on_time.final_positions == 2048 and on_time.short is None
-    late = replanned(found, spent_s=150, slower=1.4, finalists=3)
+    late = replanned(found, spent_s=180, slower=1.4, finalists=3)
     assert 512 <= late.final_positions < 2048 and late.final_positions % 256 == 0
     assert "1.4 times as long as planned" in str(late.short)
     assert late.requests_per_block == found.requests_per_block

@@ -17,11 +17,11 @@ class TestBatching(TechniqueConformance):
 
 
 def test_every_registered_technique_bears_its_own_name() -> None:
-    assert TECHNIQUES.names() == ["batching", "quantize"]
+    assert {"batching", "kv_cache", "quantize", "replicas", "samplers", "speculate"} <= set(TECHNIQUES.names())
     for name in TECHNIQUES.names():
         assert TECHNIQUES.load(name)().name == name
 
 
 def test_an_unknown_technique_lists_what_there_is() -> None:
-    with pytest.raises(UsageError, match="there are: batching, quantize"):
+    with pytest.raises(UsageError, match="there are: batching, .*quantize"):
         TECHNIQUES.load("magic")

@@ -24,9 +24,10 @@ CONTEXT_PER_SLOT = 8192  # when none is asked for; a model trained on less gets 
 FLASH_ATTENTION = ("auto", "on", "off")
 KV_TYPES = ("f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl")
 # In which order, and through which filters, the next token is drawn. "default" is the engine's whole chain; "short"
-# cuts to the likeliest tokens first and leaves out the filters that do nothing at their default values.
+# leaves out top-n-sigma, typical-p and XTC, which do nothing at their default values and which OpenAI's API cannot ask
+# for.
 SAMPLERS = ("default", "short")
-SHORT_CHAIN = ("top_k", "top_p", "min_p", "temperature")
+SHORT_CHAIN = ("penalties", "dry", "top_k", "top_p", "min_p", "temperature")
 SPECULATIONS = ("none", "ngram-simple", "ngram-map-k", "ngram-map-k4v", "ngram-mod", "ngram-cache")
 
 

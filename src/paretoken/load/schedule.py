@@ -109,7 +109,8 @@ def schedule_of(
     grace_s: float = 0.0,
     replica_urls: Sequence[str] = (),
 ) -> Schedule:
-    """`replica_urls` are further endpoints of the same engine. `extra` is added to every body (an engine's own switches, such as cache_prompt)."""
+    """`replica_urls` are further endpoints of the same engine. `extra` is added to every body (an engine's own
+    switches, such as cache_prompt)."""
     speaks = protocol_named(protocol)
     first, *others = (_endpoint(each, speaks.default_path) for each in (url, *replica_urls))
     requests = tuple(

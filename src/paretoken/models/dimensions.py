@@ -113,18 +113,22 @@ def _per_layer(header: Header, name: str, layers: int | None) -> list[int] | Non
 
 def _kv_items(header: Header, heads: list[int] | None, kv_heads: list[int] | None) -> int | None:
     """Numbers kept a token: keys and values of every KV head of every layer."""
-    head = _head_width(header, heads)
+    head = _share_of_a_head(header, heads)
     if not kv_heads or head is None:
         return None
+    key = _size(header, "attention.key_length") or head
     value = _size(header, "attention.value_length") or head
-    return sum(kv_heads) * (head + value)
+    return sum(kv_heads) * (key + value)
 
 
 def _head_width(header: Header, heads: list[int] | None) -> int | None:
+    return _size(header, "attention.key_length") or _share_of_a_head(header, heads)
+
+
+def _share_of_a_head(header: Header, heads: list[int] | None) -> int | None:
+    """The model's width over its heads: the length of a head that has none of its own."""
     d_model = _size(header, "embedding_length")
-    if not heads or d_model is None or max(heads) == 0:
-        return None
-    return _size(header, "attention.key_length") or d_model // max(heads)
+    return None if not heads or d_model is None or max(heads) == 0 else d_model // max(heads)
 
 
 def _expert_share(header: Header) -> float:

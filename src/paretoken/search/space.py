@@ -117,7 +117,7 @@ class Tree:
 
     @cached_property
     def default(self) -> Point:
-        return self._completed({})
+        return self.completed({})
 
     def why_not(self, point: Point) -> str | None:
         """Why this point may not be asked; None where it may."""
@@ -144,7 +144,7 @@ class Tree:
         for axis in self.axes:
             if axis.name in point:
                 for option in axis.options:
-                    found[self._completed({**point.as_json(), axis.name: option})] = None
+                    found[self.completed({**point.as_json(), axis.name: option})] = None
         return tuple(other for other in found if other != point and self.why_not(other) is None)
 
     def model_level(self, point: Point) -> Point:
@@ -159,7 +159,9 @@ class Tree:
             chosen = [longer for shorter in chosen for longer in _with(axis, shorter)]
         return tuple(point for point in map(Point.of, chosen) if all(c.allows(point) for c in self.constraints))
 
-    def _completed(self, wanted: Mapping[str, Option]) -> Point:
+    def completed(self, wanted: Mapping[str, Option]) -> Point:
+        """The point with these options and every other axis at its default; an axis that does not exist there is left
+        out."""
         chosen: dict[str, Option] = {}
         for axis in self.axes:
             if axis.exists(chosen):

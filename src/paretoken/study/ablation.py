@@ -7,7 +7,7 @@ is in the finals anyway costs nothing; one that the space does not allow (replic
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from paretoken.search.space import Point
+from paretoken.search.space import Option, Point
 from paretoken.study.space import DEFAULT, Space
 
 
@@ -31,20 +31,17 @@ def ablations_of(space: Space, winner: Point) -> tuple[Ablation, ...]:
 
 
 def _ablation(space: Space, winner: Point, axis: str) -> Ablation:
-    alone, why_alone = _allowed(space, space.baseline.changed(axis, winner[axis]))
-    removed, why_removed = _allowed(space, winner.changed(axis, DEFAULT))
+    alone, why_alone = _allowed(space, {axis: winner[axis]})
+    removed, why_removed = _allowed(space, {**winner.as_json(), axis: DEFAULT})
     return Ablation(axis, alone, removed, why_alone or why_removed)
 
 
-def _allowed(space: Space, point: Point) -> tuple[Point | None, str | None]:
-    """The point, or why the space has none like it. An axis whose condition is gone is left out at its default."""
-    without = {name: point[name] for name in point}
-    for axis in space.tree.axes:
-        if axis.exists(without):
-            without.setdefault(axis.name, axis.default)
-        elif without.get(axis.name, DEFAULT) == DEFAULT:
-            without.pop(axis.name, None)
-    found = Point.of(without)
+def _allowed(space: Space, options: dict[str, Option]) -> tuple[Point | None, str | None]:
+    """The point with these options, or why the space has none like it."""
+    found = space.tree.completed(options)
+    lost = [name for name, option in options.items() if option != DEFAULT and name not in found]
+    if lost:
+        return None, f"not without the rest: '{lost[0]}' needs what it stands on"
     why_not = space.tree.why_not(found)
     return (found, None) if why_not is None else (None, why_not)
 

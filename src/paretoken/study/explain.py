@@ -1,4 +1,4 @@
-"""Why this one: what each technique brings, what binds, and how the choice would move. All of it read off measured runs.
+"""Why this one: what each technique brings, what binds, how the choice would move. All read off measured runs.
 
 Enters the finals' sides and their further candidates; leaves plain JSON for the document. A technique's part is the
 effect of it alone (against the baseline) and of taking it out (the winner without it, against the winner), both over

@@ -147,5 +147,11 @@ def _write_all(file: io.FileIO, data: bytes) -> None:
     os.fsync(file.fileno())
 
 
+def _seconds(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e9:
+        raise ValueError("its spent_s is no number of seconds")
+    return float(value)
+
+
 def _no_number(word: str) -> None:
     raise ValueError(f"{word} is not a number")

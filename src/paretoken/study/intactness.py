@@ -63,4 +63,13 @@ def _in_texts(bench: Bench, before: Candidate, after: Candidate) -> dict[str, An
         settings = bench.settings(dict(candidate.engine_settings))
         return lambda: launch_candidate(bench.engine, candidate.model.path, settings, candidate.replicas)
 
-    return check_texts(launch(before), launch(after), on_progress=bench.talk.progress).as_json()
+    found: dict[str, Any] = check_texts(
+        launch(before),
+        launch(after),
+        extra_before=bench.engine.request_extra(bench.settings(dict(before.engine_settings))),
+        extra_after=bench.engine.request_extra(bench.settings(dict(after.engine_settings))),
+        drafts=any(applied.technique == "speculate" for applied in after.techniques),
+        change=", ".join(f"{k} {v}" for k, v in after.engine_settings.items() if before.engine_settings.get(k) != v),
+        on_progress=bench.talk.progress,
+    ).as_json()
+    return found

@@ -25,7 +25,6 @@ SETTINGS = {
     "threads": (-0.35, 0.3),
     "replicas": (-0.1, 0.25),
     "prefill_chunk": (0.0, 0.12),
-    "flash_attention": (-0.03, 0.08),
     "speculate": (-0.05, 0.2),
     "samplers": (0.03, 0.06),
 }

@@ -104,9 +104,7 @@ def _model_level(steps: Steps, state: State) -> list[dict[str, Any]]:
     margin = steps.objective.behaviour_margin_nat
     rows = []
     for level, behaviour in {**state.screens, **state.verified}.items():
-        point = state.space.baseline
-        for axis in level:
-            point = point.changed(axis, level[axis])
+        point = state.space.tree.completed(level.as_json())
         rows.append(
             {
                 "label": state.space.model_words(point),

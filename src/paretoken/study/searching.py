@@ -117,7 +117,7 @@ def refuse(steps: Steps, state: State, trial: Trial, behaviour: dict[str, Any]) 
                 "label": label,
                 "reason": reason,
                 "behaviour": behaviour,
-                "differing_answers": steps.answers_that_differ(state.space.model, trial.candidate.model),
+                "differing_answers": steps.answers_that_differ(state.space.model, trial.candidate),
                 "metrics": trial.metrics or None,
             }
         )

@@ -89,17 +89,18 @@ class Steps:
 
         return self._looked("behaviour_screen", self._pair_key(base, candidate.model, kv_type), look)
 
-    def answers_that_differ(self, base: Model, model: Model) -> list[dict[str, Any]]:
-        """Two prompts that a refused model answers otherwise."""
+    def answers_that_differ(self, base: Model, candidate: Candidate) -> list[dict[str, Any]]:
+        """Two prompts that a refused model level answers otherwise."""
+        model, kv_type = candidate.model, kv_type_of(candidate)
 
         def ask() -> dict[str, Any]:
             try:
-                pairs = differing_answers(base, model)[:2]
+                pairs = differing_answers(base, model, kv_type=kv_type)[:2]
             except (EngineError, ModelError) as error:
                 return {"pairs": [], **_inconclusive(error)}
             return {"pairs": [pair.as_json() for pair in pairs]}
 
-        found: list[dict[str, Any]] = self.file.once("answers", self._pair_key(base, model), ask)["pairs"]
+        found: list[dict[str, Any]] = self.file.once("answers", self._pair_key(base, model, kv_type), ask)["pairs"]
         return found
 
     def verify_model(self, base: Model, candidate: Candidate, positions: int) -> dict[str, Any]:

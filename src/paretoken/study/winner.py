@@ -1,4 +1,4 @@
-"""A stored study → the candidate that it recommends, rebuilt from validated settings: to serve it, or to check it again.
+"""A stored study → the candidate that it recommends, from validated settings: to serve it, or to check it again.
 
 A study from elsewhere is data: settings go through the engine's own validation, a model is found by its fingerprint
 (the base by its name or path, a made one in the cache or made again by its technique), and no stored command is run.

@@ -39,8 +39,7 @@ class Technique(Protocol):
     engines: tuple[str, ...]
 
     def options(self, situation: Situation) -> list[dict[str, Any]]:
-        """Settings worth trying, no two with the same effect, none that the engine has anyway; empty where the technique
-        does not apply."""
+        """Settings worth trying, no two with the same effect; empty where the technique does not apply."""
 
     def words(self, settings: Mapping[str, Any]) -> str:
         """A few words for a label: '8 slots'."""

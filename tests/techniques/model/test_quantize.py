@@ -20,7 +20,12 @@ from ...models.gguf_builder import floats as random_floats
 
 ModelOf = Callable[[Gguf], Model]
 # Largest error of one number of N(0, 0.05), as a share of the largest in its block of 32.
-STEP = {"F16": 2**-11, "Q8_0": 1 / 254, "Q4_1": 1 / 14, "Q4_0": 1 / 8}
+STEP = {
+    "F16": 2**-11, "BF16": 2**-8, "Q8_0": 1 / 254, "Q6_K": 1 / 30, "Q5_1": 1 / 30, "Q5_K": 1 / 10, "Q5_0": 1 / 16,
+    "Q4_1": 1 / 14, "Q4_K": 1 / 8, "Q4_0": 1 / 8, "IQ4_NL": 1 / 5, "IQ4_XS": 1 / 5, "MXFP4": 1 / 3, "Q3_K": 1 / 3,
+    "Q2_K": 1.0,
+}
+WIDE = 256  # what the blocks of K-quants need
 
 
 def tensor_bytes(path: str) -> dict[str, bytes]:
@@ -38,7 +43,7 @@ def label(model: Model) -> str:
 
 @pytest.mark.parametrize("to", TYPES)
 def test_matrices_come_out_as_the_type_and_near_what_they_were(model_of: ModelOf, cache: Path, to: str) -> None:
-    base = model_of(small_llama())
+    base = model_of(small_llama(width=WIDE if to.endswith(("_K", "_XS")) else 64))
     made = quantize(base, to, cache)
     assert (made.name, made.bytes) == (f"base-{to}", Path(made.path).stat().st_size)
     for before, after in zip(read_header(base.path).tensors, read_header(made.path).tensors, strict=True):
@@ -101,10 +106,13 @@ def test_types_with_the_same_effect_are_offered_once(model_of: ModelOf) -> None:
         header = read_header(model_of(built).path)
         return [option["to"] for option in Quantize().options(Situation(header, "llamacpp", 1, 100))]
 
-    assert offered(small_llama()) == ["F16", "Q8_0", "Q4_1", "Q4_0"]
-    assert offered(small_llama(kind="F16")) == ["Q8_0", "Q4_1", "Q4_0"]
-    assert offered(small_llama(width=20)) == ["F16"]
-    assert offered(small_llama(width=20, kind="F16")) == []
+    small = ["BF16", "Q8_0", "Q5_1", "Q5_0", "Q4_1", "Q4_0", "IQ4_NL", "MXFP4"]
+    assert offered(small_llama()) == ["F16", *small]
+    assert offered(small_llama(kind="F16")) == small
+    assert offered(small_llama(width=20)) == ["F16", "BF16"]
+    assert offered(small_llama(width=20, kind="F16")) == ["BF16"]
+    # Blocks of 256 fit: K-quants are themselves, and not another type under their name.
+    assert offered(small_llama(width=256)) == [kind for kind in TYPES]
 
 
 @pytest.mark.parametrize("kind", ["F16", "BF16"])
@@ -169,8 +177,8 @@ def test_a_model_that_would_stay_what_it_is_is_refused(model_of: ModelOf, cache:
 
 
 def test_an_unknown_type_lists_what_there_is(model_of: ModelOf, cache: Path) -> None:
-    with pytest.raises(UsageError, match="F16, Q8_0, Q4_1, Q4_0"):
-        quantize(model_of(small_llama()), "Q4_K", cache)
+    with pytest.raises(UsageError, match=r"F16, BF16, Q8_0, .*Q4_0"):
+        quantize(model_of(small_llama()), "Q4_K_M", cache)
 
 
 def test_a_file_that_changed_since_it_was_named_is_refused(model_of: ModelOf, cache: Path) -> None:

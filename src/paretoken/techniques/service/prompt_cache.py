@@ -1,6 +1,6 @@
 """The prompt cache: what was read of a prompt is kept, and a request that begins alike starts behind it.
 
-The engine has it on by itself. What is tried here is without it, to see what it brings; the hit rate is shown beside it.
+The engine has it on by itself. What is tried here is without it, to see what it brings; the hit rate stands beside.
 """
 
 from collections.abc import Mapping

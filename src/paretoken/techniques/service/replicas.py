@@ -1,7 +1,7 @@
 """Parallelism by replicas: several engine processes on disjoint cores, the load spread over them.
 
-Enters a candidate with its threads and slots; leaves one whose replicas share them. A replica's threads wait for fewer
-others at the end of every matrix, and its weights are read once a replica: which of the two counts is for measuring.
+Enters a candidate with its threads and slots; leaves one whose replicas share them. A replica's threads wait for
+fewer others at the end of every matrix, and its weights are read once a replica: which of the two counts is measured.
 """
 
 from collections.abc import Mapping
@@ -17,9 +17,7 @@ from paretoken.techniques.base import Situation, switched_on
 class Replicas:
     name = "replicas"
     level = SERVICE_LEVEL
-    needs = (
-        "two cores and two streams or more; memory for the weights of every replica; a client that knows all addresses"
-    )
+    needs = "two cores and streams or more; memory for the weights of each; a client that knows all addresses"
     risk = "weights are read once a replica and not once a machine; each replica batches fewer requests"
     engines: tuple[str, ...] = ("llamacpp",)
 

@@ -1,7 +1,7 @@
 """The sampler chain: in which order, and through which filters, the next token is drawn.
 
-Cutting to the likeliest tokens first, and leaving out filters that do nothing at their default values, draws from the
-same distribution with less work over the whole vocabulary.
+Leaving out filters that do nothing at their default values draws from the same distribution, perhaps with less work
+over the whole vocabulary.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from paretoken.techniques.base import Situation, switched_on
 class Samplers:
     name = "samplers"
     level = SERVICE_LEVEL
-    needs = "requests that do not set penalties or other filters themselves"
+    needs = "requests that do not ask for top-n-sigma, typical-p or XTC"
     risk = "a request that asks for a filter that was left out does not get it"
     engines: tuple[str, ...] = ("llamacpp",)
 

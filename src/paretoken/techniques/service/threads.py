@@ -1,7 +1,7 @@
 """Threads: one fewer than there are cores.
 
-An engine whose threads spin on every core leaves none to the client and the system, and every thread waits for the one
-that was interrupted. One fewer costs its share of the arithmetic and may win it back.
+An engine whose threads spin on every core leaves none to the client and the system, and every thread waits for the
+one that was interrupted. One fewer costs its share of the arithmetic and may win it back.
 """
 
 from collections.abc import Mapping
