@@ -15,6 +15,7 @@ from paretoken.core.doubt import Doubt
 from paretoken.core.objective import Load, Objective
 from paretoken.core.trial import Trial
 from paretoken.core.verdict import Effect
+from tests.report.sample_choice import choice, model_level
 
 STUDY = "01KBAB5V7Q3ZJ8M2N4R6T9WXYZ"
 BLOCKS, PER_BLOCK, TOKENS = 6, 16, 32
@@ -360,6 +361,8 @@ def _sample() -> dict[str, Any]:
         },
         "report": f"studies/{STUDY}/report.html",
         "serve": f"paretoken serve {STUDY}",
+        **choice(WINNER.label, HALF.label, STUDY),
+        "model_level": model_level(PUBLISHED.bytes, Q8_0.bytes, F16.bytes, Q4_0.bytes),
     }
 
 
@@ -381,6 +384,7 @@ def hand_setting_wins() -> dict[str, Any]:
         "intact": {"verdict": "intact"},
     }
     result["wait"]["recommended"] = wait(HAND.label)
+    result["contributions"] = None
     return result
 
 
@@ -394,6 +398,7 @@ def baseline_wins() -> dict[str, Any]:
         "intact": None,
     }
     result["wait"]["recommended"] = wait(BASELINE.label)
+    result.update(contributions=None, knee=None, sensitivity=[], binds=None)
     return result
 
 
@@ -403,6 +408,7 @@ def nothing_recommended() -> dict[str, Any]:
     result["why"] = "Q8_0 · 8 slots did not pass the behaviour gate (inconclusive)"
     result["verdicts"]["behaviour"] = behaviour("inconclusive", 0.0088, (0.0061, 0.0124), 0.95, 512)
     result["wait"]["recommended"] = None
+    result.update(contributions=None, commands=None)
     return result
 
 
@@ -438,6 +444,7 @@ def interrupted() -> dict[str, Any]:
     result["interrupted"] = True
     result["trials"] = result["trials"][:2]
     result["refused"] = []
+    result.update(contributions=None, knee=None, sensitivity=[], binds=None, commands=None, model_level=[])
     return result
 
 

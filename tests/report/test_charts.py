@@ -5,16 +5,20 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from paretoken.errors import MissingExtraError
-from paretoken.report.chart_frontier import behaviour_points, common_stat, frontier, wait_points
+from paretoken.report.chart_behaviour import behaviour_points, margin_nat
+from paretoken.report.chart_contributions import contribution_rows
+from paretoken.report.chart_frontier import MANY, common_stat, frontier, wait_points
+from paretoken.report.chart_scatter import Point
 from paretoken.report.chart_style import PALETTE, standalone, svg_of, theme_css
 from paretoken.report.charts import pictures
 from paretoken.report.reading import Reading
-from tests.report.sample import BASELINE, WINNER, WRONG, interrupted, sample
+from tests.report.sample import BASELINE, HALF, WINNER, WRONG, interrupted, sample
+from tests.report.sample_variants import many_trials, of_before
 
 
 def test_each_colour_of_a_chart_is_in_the_palette_so_that_it_has_a_dark_twin(whole_page: str) -> None:
     charts = re.findall(r"<svg.*?</svg>", whole_page, re.DOTALL)
-    assert len(charts) == 7
+    assert len(charts) == 8
     used = set(re.findall(r'(?:fill|stroke)="(#[^"]+)"', "".join(charts)))
     assert used <= {light for light, _ in PALETTE.values()}
     assert len(used) >= 8
@@ -34,11 +38,14 @@ def test_charts_scale_with_their_frame_and_have_readable_text(whole_page: str) -
 
 
 def test_each_picture_has_words_that_stand_in_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("paretoken.report.chart_frontier.svg_of", lambda *_: "<svg/>")
-    monkeypatch.setattr("paretoken.report.chart_waits.svg_of", lambda *_: "<svg/>")
+    for name in ("frontier", "waits", "behaviour", "contributions"):
+        monkeypatch.setattr(f"paretoken.report.chart_{name}.svg_of", lambda *_: "<svg/>")
     found = pictures(Reading(sample()))
     assert "Q8_0 · 8 slots (recommended): 71.3 tok/s" in found["frontier_first_word"].words
+    assert f"{HALF.label} (knee of the frontier): 60.8 tok/s" in found["frontier_per_token"].words
     assert "Q4_0 (refused): 92 MB, KLD 0.33 nat" in found["behaviour"].words
+    assert "margin of 0.01 nat" in found["behaviour"].words
+    assert "8 slots: alone 1.21×, inside the winner 1.40×" in found["contributions"].words
     assert f"{BASELINE.label}: 96 requests" in found["first_words"].words
     assert "first word after" in found["timeline"].words
     assert found["timeline"].wide_svg is not None
@@ -83,8 +90,50 @@ def test_a_point_without_a_number_is_left_out() -> None:
     assert result["candidates"][1]["label"] not in labels
 
 
+def test_of_many_candidates_only_those_that_matter_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    named: dict[str, bool] = {}
+
+    def note(points: list[Point], *_: object) -> list[object]:
+        named.update({point.label: point.named for point in points})
+        return []
+
+    monkeypatch.setattr("paretoken.report.chart_frontier.scatter", note)
+    monkeypatch.setattr("paretoken.report.chart_frontier.svg_of", lambda *_: "<svg/>")
+    frontier(Reading(many_trials()), "tpot_ms", "each next token")
+    assert len(named) > MANY
+    assert all(named[judged.label] for judged in (BASELINE, WINNER, WRONG, HALF))
+    assert not named["Q4_1 as given · 8 slots · f16 cache"]
+    frontier(Reading(sample()), "tpot_ms", "each next token")
+    assert named["F16 · 8 slots"]
+
+
+def test_every_variant_that_the_study_lists_is_a_point() -> None:
+    reading = Reading(sample())
+    points = {point.label: point for point in behaviour_points(reading)}
+    assert set(points) == {"as given", "Q8_0", "F16", "Q4_0", "2 layers pruned", "same bits, repacked", "Q6_K"}
+    assert points["Q8_0"].role == "recommended"
+    assert points["2 layers pruned"].role == points["Q4_0"].role == "refused"
+    assert (points["same bits, repacked"].y.value, points["same bits, repacked"].y.low) == (0.0, None)
+    assert points["Q6_K"].y.low == 0.0  # no divergence is below zero, whatever an interval says
+    assert margin_nat(reading) == 0.01
+
+
+def test_only_one_of_two_variants_of_one_size_is_the_recommended() -> None:
+    result = sample()
+    result["model_level"].append({**result["model_level"][1], "label": "Q8_0 but otherwise"})
+    roles = {point.label: point.role for point in behaviour_points(Reading(result))}
+    assert (roles["Q8_0"], roles["Q8_0 but otherwise"]) == ("recommended", "other")
+
+
+def test_a_contribution_that_was_not_measured_is_not_drawn() -> None:
+    rows = {row.words: row for row in contribution_rows(Reading(sample()))}
+    assert list(rows) == ["Q8_0 weights", "8 slots", "prompt cache", "all together"]
+    assert not rows["prompt cache"].inside.known
+    assert contribution_rows(Reading(of_before())) == []
+
+
 def test_weights_stand_once_with_the_finest_evidence() -> None:
-    points = {point.label: point for point in behaviour_points(Reading(sample()))}
+    points = {point.label: point for point in behaviour_points(Reading(of_before()))}
     assert set(points) == {"as given", "Q8_0", "F16", "Q4_0"}
     assert points["Q8_0"].y.value == 0.0041  # the finals' 2048 positions, not screening's 256
     assert points["as given"].y.value == 0.0

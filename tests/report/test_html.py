@@ -15,6 +15,7 @@ from paretoken.errors import MissingExtraError
 from paretoken.report import html
 from paretoken.report.html import json_for_script, render_html, write_report
 from tests.report.sample import ENDINGS, STUDY, interrupted, sample
+from tests.report.sample_variants import hostile, many_trials, of_before
 
 VOID = {"meta", "link", "br", "hr", "img", "input", "wbr"}
 
@@ -81,7 +82,7 @@ def test_it_can_be_read_without_seeing_the_charts_and_without_a_mouse(whole_page
     tree = Tree(whole_page)
     charts = [attributes for attributes in tree.all("div") if (attributes.get("class") or "").startswith("chart ")]
     charts += [attributes for attributes in tree.all("div") if attributes.get("class") == "chart"]
-    assert len(charts) == 7
+    assert len(charts) == 8
     assert all(chart.get("role") == "img" and chart.get("aria-label") for chart in charts)
     assert len(tree.all("details")) == len(tree.all("summary")) >= 6
     assert all(a.get("tabindex") == "0" for a in tree.all("div") if a.get("class") == "scroll")
@@ -101,6 +102,12 @@ def test_it_says_what_matters(whole_page: str) -> None:
         f"paretoken serve {STUDY}",
         "the engine ended with signal 9",
         "percentile_method",
+        f"paretoken verify {STUDY}",
+        "llama-server --model &#39;my model.Q8_0.gguf&#39;",
+        "The knee of the frontier is Q8_0 · 4 slots",
+        "the objective were latency",
+        "Prompt tokens from the cache",
+        "schema of this document",
     ):
         assert words in whole_page
 
@@ -129,7 +136,7 @@ def test_a_very_large_document_is_named_and_not_embedded() -> None:
 
 
 @pytest.mark.usefixtures("no_pictures")
-@pytest.mark.parametrize("make", [*ENDINGS.values(), interrupted, dict])
+@pytest.mark.parametrize("make", [*ENDINGS.values(), interrupted, of_before, many_trials, hostile, dict])
 def test_each_ending_has_a_well_formed_page(make: Callable[[], dict[str, Any]]) -> None:
     Tree(render_html(make()))
 

@@ -1,7 +1,7 @@
 from typing import Any
 
-from paretoken.report.page import cards, moment, page, refused
-from paretoken.report.page_tables import candidates, flat, limits, trials, wait
+from paretoken.report.page import cards, doubts, moment, page, refused
+from paretoken.report.page_tables import candidates, flat, limits, wait
 from paretoken.report.reading import Reading
 from tests.report.sample import BASELINE, HAND, WINNER, WRONG, hand_setting_wins, invalid, nothing_recommended, sample
 
@@ -74,12 +74,6 @@ def test_answers_keep_their_lines_and_lose_what_moves_a_cursor() -> None:
     assert pair["candidate"] == "�[31m�c"
 
 
-def test_failed_trials_do_not_vanish() -> None:
-    rows = trials(Reading(sample()))
-    assert [row["state"] for row in rows].count("crashed") == 1
-    assert any("signal 9" in row["note"] for row in rows)
-
-
 def test_the_wait_is_predicted_twice_and_measured() -> None:
     rows = wait(Reading(sample()))
     assert [row["label"] for row in rows] == [BASELINE.label, WINNER.label]
@@ -108,11 +102,17 @@ def test_moments_are_for_people() -> None:
 
 def test_every_section_is_there() -> None:
     found = page(Reading(sample()))
-    assert found["serve"].startswith("paretoken serve ")
-    assert all(
-        found[name] for name in ("facts", "cards", "candidates", "refused", "doubts", "plan", "trials", "limits")
-    )
-    assert page(Reading(nothing_recommended()))["serve"] == ""
+    names = ("facts", "cards", "candidates", "refused", "doubts", "plan", "trials", "limits")
+    assert all(found[name] for name in (*names, "contributions", "knee", "sensitivity", "commands"))
+    assert page(Reading(nothing_recommended()))["commands"] == []
+
+
+def test_a_doubt_that_was_raised_often_is_told_once() -> None:
+    result = sample()
+    result["doubts"].append({**result["doubts"][1], "seen": "load average 2.1 before 1 of 18 blocks"})
+    found = doubts(Reading(result))
+    assert [doubt["name"] for doubt in found] == ["host contended", "baseline already quantised"]
+    assert len(found[0]["seen"]) == 2
 
 
 def test_the_page_says_what_context_was_given_up() -> None:

@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from paretoken.report.chart_frontier import behaviour_points, wait_points
+from paretoken.report.chart_behaviour import behaviour_points
+from paretoken.report.chart_frontier import wait_points
 from paretoken.report.page import page
 from paretoken.report.reading import BASELINE, HAND, OTHER, RECOMMENDED, REFUSED, Reading
 from paretoken.report.terminal import last_screen

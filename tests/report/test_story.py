@@ -22,6 +22,7 @@ from tests.report.sample import (
     nothing_recommended,
     sample,
 )
+from tests.report.sample_variants import of_before
 
 
 def fact(result: dict[str, Any], head: str) -> Fact:
@@ -205,7 +206,9 @@ def test_nothing_recommended_says_why_and_what_was_measured() -> None:
 
 
 def test_a_small_share_of_the_limit_is_shown_as_measured() -> None:
-    assert fact(sample(), "Limit").text == ("41 % of memory bandwidth (15.8 GB/s); no step can take less than 9.20 ms")
+    said = "41 % of memory bandwidth (15.8 GB/s); no step can take less than 9.20 ms"
+    assert fact(of_before(), "Limit").text == said
+    assert fact(sample(), "Limit").clauses[0].startswith("memory bandwidth binds the winner")
 
 
 def with_slo(result: dict[str, Any], **verdicts: tuple[str, float]) -> dict[str, Any]:

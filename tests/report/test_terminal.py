@@ -6,8 +6,9 @@ import pytest
 from paretoken.report.fact import Fact
 from paretoken.report.terminal import MAX_CHARS, MAX_LINES, last_screen, lines_of
 from tests.report.sample import ENDINGS, STUDY, WINNER, interrupted, invalid, nothing_recommended, sample
+from tests.report.sample_variants import hostile, many_trials, of_before
 
-ALL = [*ENDINGS.values(), interrupted]
+ALL = [*ENDINGS.values(), interrupted, of_before, many_trials, hostile]
 
 
 @pytest.mark.parametrize("make", ALL)
@@ -25,8 +26,10 @@ def test_the_last_screen_answers_what_one_asks() -> None:
         "First word: after 1.11 instead of 5.05 s",
         "Answers: changed a little, inside the margin",
         "Against the hand setting: faster, 1.34×",
+        "Each alone: Q8_0 weights 1.16×; 8 slots 1.21×; prompt cache 1.01× (not settled); together 1.62×",
         "Refused: Q4_0 · 8 slots",
-        "Limit: 41 %",
+        "Limit: memory bandwidth binds the winner: 41 %",
+        "Doubts: 2, the gravest: host contended",
         f"Report: studies/{STUDY}/report.html",
         f"Serve it: paretoken serve {STUDY}",
     ):
@@ -80,6 +83,20 @@ def test_what_does_not_fit_goes_into_spare_lines_first_facts_first() -> None:
 
 def test_facts_beyond_the_room_are_left_out() -> None:
     assert len(lines_of([Fact(str(n), ("x",)) for n in range(20)], room=5)) == 5
+
+
+def test_what_can_be_spared_goes_before_the_last() -> None:
+    found = [Fact("A", ("x",)), Fact("B", ("x",), spare=1), Fact("C", ("x",), spare=2), Fact("D", ("x",))]
+    assert lines_of(found, room=3) == ["A: x", "B: x", "D: x"]
+    assert lines_of(found, room=1) == ["A: x"]
+
+
+def test_a_document_of_before_has_its_screen() -> None:
+    lines = last_screen(of_before())
+    assert not any(line.startswith("Each alone") for line in lines)
+    assert any(line.startswith("100 ms: ") for line in lines)
+    assert any(line.startswith("Limit: 41 % of memory bandwidth") for line in lines)
+    assert lines[-1] == f"Serve it: paretoken serve {STUDY}"
 
 
 def test_the_screen_names_the_candidate() -> None:

@@ -1,9 +1,11 @@
-"""Candidates against each other: throughput against a wait, and behaviour against size.
+"""Candidates against each other: throughput against a wait, with the frontier and its knee.
 
 Enters a Reading; leaves SVG, or None when there is nothing to draw. All points of one picture have the same statistic.
+Where there are many candidates only those that matter have their names in the picture; a table has them all.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -11,23 +13,23 @@ from paretoken.report.chart_labels import Box
 from paretoken.report.chart_parts import (
     CHAR_PX,
     LINE_MS,
-    Scale,
     Words,
     axes_layer,
     layer,
-    level_layer,
     limit_layer,
     scale_around,
     text_layer,
 )
 from paretoken.report.chart_scatter import ORDER, Point, ends, scatter
 from paretoken.report.chart_style import colour, svg_of
-from paretoken.report.figures import Figure, mapping, number, plain, quantile, rows, scalar
-from paretoken.report.reading import BASELINE, OTHER, RATE, RECOMMENDED, REFUSED, Reading
+from paretoken.report.choice import knee_label
+from paretoken.report.figures import Figure, mapping, plain, quantile, rows, scalar
+from paretoken.report.reading import OTHER, RATE, REFUSED, Reading
 from paretoken.units import MS_PER_S
 
 WIDTH, HEIGHT = 370, 300
-_BYTES_PER_MB = 1_000_000
+MANY = 9  # candidates; beyond it names would hide each other
+_NAMED_REFUSED = 2
 
 
 def common_stat(reading: Reading, name: str) -> str:
@@ -46,7 +48,7 @@ def wait_points(reading: Reading, name: str) -> list[Point]:
         if not wait.known:
             wait = _screened(reading, label, name, stat)
         role = REFUSED if row.get("state") == "refused" else reading.role(label)
-        point = Point(label, role, wait, scalar(row, RATE))
+        point = Point(label, role, wait, scalar(row, RATE), at_knee=label == knee_label(reading))
         if (
             min(ends(point.x), default=0.0) > 0
             and min(ends(point.y), default=0.0) > 0
@@ -73,7 +75,7 @@ def frontier(reading: Reading, name: str, wait_words: str) -> str | None:
         return None
     in_s = max(point.x.value or 0.0 for point in points) >= 2 * MS_PER_S
     divide = MS_PER_S if in_s else 1.0
-    points = [Point(point.label, point.role, _divided(point.x, divide), point.y) for point in points]
+    points = _named([replace(point, x=_divided(point.x, divide)) for point in points])
     x = scale_around([end for point in points for end in ends(point.x)], WIDTH)
     y = scale_around([end for point in points for end in ends(point.y)], HEIGHT)
     stat = {"p95": "p95", "p50": "median"}[common_stat(reading, name)]
@@ -105,6 +107,25 @@ def _unbeaten(points: Sequence[Point]) -> list[tuple[float, float]]:
     return steps
 
 
+def _named(points: list[Point]) -> list[Point]:
+    """All of a few. Of many: each role of its own, the fastest refused, and what nothing else beats."""
+    if len(points) <= MANY:
+        return points
+    steps = set(_unbeaten(points))
+    by_rate = sorted((p for p in points if p.role == REFUSED), key=lambda p: p.y.value or 0.0, reverse=True)
+    told = {point.label for point in by_rate[:_NAMED_REFUSED]}
+    return [
+        replace(
+            point,
+            named=point.role not in (OTHER, REFUSED)
+            or point.at_knee
+            or point.label in told
+            or (point.role == OTHER and (point.x.value, point.y.value) in steps),
+        )
+        for point in points
+    ]
+
+
 def _staircase(steps: Sequence[tuple[float, float]]) -> Any:
     if len(steps) < 2:
         return None
@@ -112,52 +133,3 @@ def _staircase(steps: Sequence[tuple[float, float]]) -> Any:
         color=colour("muted"), strokeWidth=1.2, interpolate="step-after", strokeDash=[2, 3]
     )
     return mark.encode(x="x:Q", y="y:Q", order="x:Q")
-
-
-def behaviour_points(reading: Reading) -> list[Point]:
-    """One point a set of weights: its size in MB, its mean KLD to the baseline. The baseline itself is at 0."""
-    found: dict[str, tuple[float, Point]] = {}
-    size = reading.bytes_of(reading.baseline)
-    base = [Point("as given", BASELINE, Figure(size / _BYTES_PER_MB), Figure(0.0))] if size else []
-    for row in (*rows(reading.result.get("trials")), mapping(reading.result.get("recommended"))):
-        candidate = mapping(row.get("candidate"))
-        model = mapping(candidate.get("model"))
-        is_recommended = plain(candidate.get("label")) == reading.recommended
-        judged = reading.behaviour if is_recommended and reading.behaviour else mapping(row.get("behaviour"))
-        kld, size = scalar(judged, "kld"), number(model.get("bytes"))
-        if not kld.known or not size or min(ends(kld)) < 0:
-            continue
-        role = REFUSED if row.get("state") == "refused" else RECOMMENDED if is_recommended else OTHER
-        point = Point(_weights_name(candidate), role, Figure(size / _BYTES_PER_MB), kld)
-        positions = number(judged.get("positions")) or 0.0
-        key = plain(model.get("fingerprint"))
-        if key not in found or positions > found[key][0] or ORDER.index(role) < ORDER.index(found[key][1].role):
-            found[key] = (positions, point)
-    return sorted([*base, *(point for _, point in found.values())], key=lambda point: ORDER.index(point.role))
-
-
-def _weights_name(candidate: Mapping[str, Any]) -> str:
-    """The number type that the weights were made in, else the model's own name."""
-    for applied in rows(candidate.get("techniques")):
-        if applied.get("level") == "model":
-            kind = mapping(applied.get("settings")).get("to")
-            return plain(kind or applied.get("technique"))
-    return plain(mapping(candidate.get("model")).get("name"))
-
-
-def behaviour_against_size(reading: Reading) -> str | None:
-    """KL divergence against the size of the file, with the margin. Down and left is better."""
-    points = behaviour_points(reading)
-    if len(points) < 2:
-        return None
-    margin = reading.margin_nat or 0.0
-    x = scale_around([point.x.value or 0.0 for point in points], WIDTH)
-    highest = max(margin, *(end for point in points for end in ends(point.y)))
-    y = Scale(0.0, highest * 1.6 or 1.0, HEIGHT, "symlog")
-    layers = [axes_layer(x, y, "size of the weights (MB)", "mean KLD to the baseline (nat)")]
-    taken = []
-    if margin:
-        layers.append(level_layer(margin, x.from_px(WIDTH - 4), f"margin {margin:g}"))
-        at = HEIGHT - y.to_px(margin)
-        taken = [Box(0, at - 2, WIDTH, at + 2), Box(WIDTH - 13 * CHAR_PX, at - 20, WIDTH, at)]
-    return svg_of([*layers, *scatter(points, x, y, taken)], WIDTH, HEIGHT)

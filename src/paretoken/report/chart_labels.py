@@ -36,12 +36,13 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A label of `width` × `height` for the point at (x, y)."""
+    """A label of `width` × `height` for the point at (x, y), at least `gap` px from its middle."""
 
     x: float
     y: float
     width: float
     height: float
+    gap: float = _GAP_PX
 
 
 def box_around(x: float, y: float, half: float) -> Box:
@@ -69,7 +70,7 @@ def place(wanted: Sequence[Wanted], frame: tuple[float, float], taken: Sequence[
 def _around(label: Wanted) -> list[Box]:
     """Places in order of preference: right, left, above or below, the corners, then the same further away."""
     found = []
-    for gap in (_GAP_PX, 2.2 * _GAP_PX, 4 * _GAP_PX):
+    for gap in (label.gap, 2.2 * label.gap, 4 * label.gap):
         right, left = label.x + gap, label.x - gap - label.width
         middle, above, below = label.y - label.height / 2, label.y - gap - label.height, label.y + gap
         over = [(label.x - share * label.width, y) for share in (0.5, 0.2, 0.8) for y in (above, below)]

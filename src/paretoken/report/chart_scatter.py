@@ -16,7 +16,8 @@ from paretoken.report.reading import BASELINE, HAND, OTHER, RECOMMENDED, REFUSED
 
 ORDER = (RECOMMENDED, BASELINE, HAND, REFUSED, OTHER)
 ROLE_WORDS = {RECOMMENDED: "recommended", BASELINE: "baseline", HAND: "hand setting", REFUSED: "refused", OTHER: ""}
-_FAR_PX = 16  # a label further from its point than this is tied to it by a line
+_RING_PX = 14
+_FAR_PX = 18  # a label further from its point than this is tied to it by a line
 _CROSS = "M-.9-.9L.9 .9M.9-.9L-.9 .9"
 _SHAPES = {RECOMMENDED: "diamond", BASELINE: "circle", HAND: "square", REFUSED: _CROSS, OTHER: "circle"}
 _SIZES = {RECOMMENDED: 190, BASELINE: 110, HAND: 105, REFUSED: 90, OTHER: 60}
@@ -28,6 +29,8 @@ class Point:
     role: str
     x: Figure
     y: Figure
+    at_knee: bool = False
+    named: bool = True  # a picture of many has no room for all names
 
     def pixel(self, x: Scale, y: Scale) -> tuple[float, float]:
         """Its place in the frame, y downwards."""
@@ -40,7 +43,7 @@ def ends(figure: Figure) -> list[float]:
 
 def scatter(points: Sequence[Point], x: Scale, y: Scale, taken: Sequence[Box]) -> list[Any]:
     """All layers of the points. Labels keep clear of the boxes `taken`; the first points' labels have first choice."""
-    return [_whiskers(points), _marks(points), _labels(points, x, y, taken)]
+    return [_whiskers(points), _rings(points), _marks(points), _labels(points, x, y, taken)]
 
 
 def _whiskers(points: Sequence[Point]) -> Any:
@@ -56,6 +59,18 @@ def _whiskers(points: Sequence[Point]) -> Any:
         lines.append({"x": x, "x2": x, "y": y_low, "y2": y_high, "paint": paint})
     mark = layer(lines).mark_rule(strokeWidth=1.6, opacity=0.55)
     return mark.encode(x="x:Q", x2="x2:Q", y="y:Q", y2="y2:Q", stroke=as_is("paint"))
+
+
+def _rings(points: Sequence[Point]) -> Any:
+    """A ring around the frontier's knee."""
+    at = [{"x": point.x.value, "y": point.y.value} for point in points if point.at_knee]
+    if not at:
+        return None
+    return (
+        layer(at)
+        .mark_point(shape="circle", size=math.pi * _RING_PX**2, stroke=colour("ink"), strokeWidth=1.3)
+        .encode(x="x:Q", y="y:Q")
+    )
 
 
 def _marks(points: Sequence[Point]) -> Any:
@@ -79,13 +94,14 @@ def _marks(points: Sequence[Point]) -> Any:
 
 def _labels(points: Sequence[Point], x: Scale, y: Scale, taken: Sequence[Box]) -> Any:
     """Each point's name, and below it its role. Placed in pixels, drawn in values."""
+    busy = [*taken, *_point_boxes(points, x, y), *_whisker_boxes(points, x, y)]
+    points = [point for point in points if point.named]
     spots = [point.pixel(x, y) for point in points]
-    texts = [[words for words in (shorten(p.label, 26), ROLE_WORDS[p.role]) if words] for p in points]
+    texts = [_lines(point) for point in points]
     wanted = [
-        Wanted(px, py, CHAR_PX * max(map(len, lines)), FONT_PX * 1.15 * len(lines))
-        for (px, py), lines in zip(spots, texts, strict=True)
+        Wanted(px, py, CHAR_PX * max(map(len, lines)), FONT_PX * 1.15 * len(lines), 17 if point.at_knee else 10)
+        for point, (px, py), lines in zip(points, spots, texts, strict=True)
     ]
-    busy = [*taken, *(box_around(px, py, 8) for px, py in spots), *_whisker_boxes(points, x, y)]
     boxes = place(wanted, (x.pixels, y.pixels), busy)
     words, leaders = [], []
     for point, (px, py), box, lines in zip(points, spots, boxes, texts, strict=True):
@@ -105,6 +121,16 @@ def _labels(points: Sequence[Point], x: Scale, y: Scale, taken: Sequence[Box]) -
         return text
     lines = layer(leaders).mark_rule(color=colour("muted"), strokeWidth=0.8, opacity=0.7)
     return lines.encode(x="x:Q", x2="x2:Q", y="y:Q", y2="y2:Q") + text
+
+
+def _lines(point: Point) -> list[str]:
+    """A name, and below it what it is."""
+    what = " · ".join(words for words in (ROLE_WORDS[point.role], "knee" if point.at_knee else "") if words)
+    return [words for words in (shorten(point.label, 26), what) if words]
+
+
+def _point_boxes(points: Sequence[Point], x: Scale, y: Scale) -> list[Box]:
+    return [box_around(*point.pixel(x, y), _RING_PX if point.at_knee else 8) for point in points]
 
 
 def _whisker_boxes(points: Sequence[Point], x: Scale, y: Scale) -> list[Box]:

@@ -76,7 +76,6 @@ def distributions(reading: Reading, name: str, words: str) -> str | None:
         return None
     height = _ROW_PX * len(shown)
     x, unit, divide = _axis([value for row in shown for value in row.values_ms], WIDTH)
-    start = _names_start(x, divide)
     dots, words_in_rows, marks = [], [], []
     for index, row in enumerate(shown):
         middle = height - _ROW_PX * (index + 0.62)
@@ -87,7 +86,7 @@ def distributions(reading: Reading, name: str, words: str) -> str | None:
         half = median(row.values_ms)
         marks.append({"x": half / divide, "y": middle - 24, "y2": middle + 24, "paint": colour("ink")})
         top = height - _ROW_PX * index - 10
-        words_in_rows += _head(row, f"median {show_ms(half)}", x, start, top)
+        words_in_rows += _head(row, f"median {show_ms(half)}", x, LINE_MS / divide, top)
     layers = [_plain_axes(x, height, f"{words} ({unit})")]
     layers.append(
         layer(dots).mark_point(filled=True, size=19, opacity=0.75).encode(x="x:Q", y="y:Q", fill=as_is("paint"))
@@ -106,7 +105,6 @@ def timeline(reading: Reading, *, width: int) -> str | None:
     row_px = 66
     height = row_px * len(shown)
     x, unit, divide = _axis([value for row in shown for value in row.values_ms], width)
-    start = _names_start(x, divide)
     bars, ticks, words = [], [], []
     for index, row in enumerate(shown):
         y = height - row_px * (index + 0.66)
@@ -116,7 +114,7 @@ def timeline(reading: Reading, *, width: int) -> str | None:
         ticks += [{"x": moment, "y": y - 11, "y2": y + 11, "paint": paint} for moment in thinned(moments, 300)]
         top = height - row_px * index - 10
         said = shared_unit(show_ms(min(row.values_ms)), " to ", show_ms(max(row.values_ms)))
-        words += _head(row, said, x, start, top)
+        words += _head(row, said, x, LINE_MS / divide, top)
     layers = [_plain_axes(x, height, f"time since the request was due ({unit})")]
     bar = layer(bars).mark_rule(strokeWidth=7, opacity=0.35)
     layers.append(bar.encode(x="x:Q", x2="x2:Q", y="y:Q", stroke=as_is("paint")))
@@ -138,9 +136,16 @@ def _plain_axes(x: Scale, height: float, words: str) -> Any:
     return axes_layer(x, Scale(0.0, height, height), words, None)
 
 
-def _head(row: Row, said: str, x: Scale, start: float, top: float) -> list[Words]:
-    """A row's name at the left and its figures at the right; a name that would reach the figures is shortened."""
-    room = (x.pixels - x.to_px(start)) / CHAR_PX - len(said) - 1
+def _head(row: Row, said: str, x: Scale, limit: float, top: float) -> list[Words]:
+    """A row's name at the left and its figures at the right; a name that would reach the figures is shortened.
+
+    `limit` is where the 100 ms line stands on `x`.
+    """
+    # Words that the 100 ms line would cross end left of it.
+    line = x.to_px(limit)
+    end = line - 5 if 0 < x.pixels - line < CHAR_PX * (len(said) + 1) else x.pixels
+    start = _names_start(x, limit)
+    room = (end - x.to_px(start)) / CHAR_PX - len(said) - 1
     name = Words(
         start,
         top,
@@ -148,10 +153,10 @@ def _head(row: Row, said: str, x: Scale, start: float, top: float) -> list[Words
         colour("muted" if row.role == OTHER else row.role),
         bold=row.role == RECOMMENDED,
     )
-    return [name, Words(x.high, top, said, colour("ink"), "right")]
+    return [name, Words(x.from_px(end), top, said, colour("ink"), "right")]
 
 
-def _names_start(x: Scale, divide: float) -> float:
+def _names_start(x: Scale, limit: float) -> float:
     """Where the rows' names begin: right of the 100 ms line where that line is near the left edge."""
-    at = x.to_px(LINE_MS / divide)
+    at = x.to_px(limit)
     return x.from_px(at + 5) if at < 40 else 0.0

@@ -6,7 +6,9 @@ extra `report`; draws offline.
 
 from dataclasses import dataclass
 
-from paretoken.report.chart_frontier import behaviour_against_size, behaviour_points, common_stat, frontier, wait_points
+from paretoken.report.chart_behaviour import behaviour_against_size, behaviour_points, margin_nat
+from paretoken.report.chart_contributions import contributions_picture, contributions_words
+from paretoken.report.chart_frontier import common_stat, frontier, wait_points
 from paretoken.report.chart_scatter import ROLE_WORDS, Point
 from paretoken.report.chart_waits import NARROW, WIDE, distributions, timeline
 from paretoken.report.figures import show_ms, show_nat, show_rate
@@ -26,6 +28,7 @@ def pictures(reading: Reading) -> dict[str, Picture]:
     """Those that this study has the numbers for."""
     first, each = frontier(reading, FIRST_WORD, "first word"), frontier(reading, PER_TOKEN, "each next token")
     made = {
+        "contributions": (contributions_picture(reading), contributions_words(reading)),
         "frontier_first_word": (first, _frontier_words(reading, FIRST_WORD, "the first word")),
         "frontier_per_token": (each, _frontier_words(reading, PER_TOKEN, "each next token")),
         "first_words": (
@@ -44,7 +47,8 @@ def pictures(reading: Reading) -> dict[str, Picture]:
 
 def _named(point: Point) -> str:
     role = ROLE_WORDS[point.role]
-    return f"{point.label} ({role})" if role else point.label
+    words = [*([role] if role else []), *(["knee of the frontier"] if point.at_knee else [])]
+    return f"{point.label} ({', '.join(words)})" if words else point.label
 
 
 def _frontier_words(reading: Reading, name: str, what: str) -> str:
@@ -63,7 +67,9 @@ def _behaviour_words(reading: Reading) -> str:
         for point in behaviour_points(reading)
         if point.x.value is not None and point.y.value is not None
     ]
-    return f"Mean KL divergence against size. {'; '.join(said)}."
+    margin = margin_nat(reading)
+    line = f", with the margin of {margin:g} nat as a line" if margin else ""
+    return f"Mean KL divergence against size{line}. {'; '.join(said)}."
 
 
 def _dots_words(reading: Reading, name: str) -> str:

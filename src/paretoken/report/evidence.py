@@ -97,7 +97,7 @@ def not_chosen(reading: Reading) -> list[Fact | None]:
             rate, word = show_value(reading.figure(label, RATE), show_rate), speed_word(verdict)
             against = "the baseline" if side == VS_BASELINE else "the hand setting"
             clauses = (f"{rate}; {word}, {ratio_words(verdict)}", f"against {against}", *settle_words(verdict))
-            found.append(Fact(f"Not chosen, {label}", clauses))
+            found.append(Fact(f"Not chosen, {label}", clauses, spare=2))
     return found
 
 
@@ -131,8 +131,10 @@ def as_measured(reading: Reading) -> list[Fact | None]:
 
 
 def limit_fact(reading: Reading) -> Fact | None:
+    """How far the hardware's limits are, and what binds the winner where the study said it."""
     limits = mapping(reading.result.get("limits"))
-    clauses = []
+    binds = reading.result.get("binds")
+    clauses = [plain(binds).rstrip(".")] if isinstance(binds, str) and binds.strip() else []
     mbu, mfu, prefill = (scalar(limits, name).value for name in ("mbu", "mfu", "mfu_prefill"))
     bandwidth, bound = scalar(limits, "read_gb_s").value, scalar(limits, "step_bound_ms").value
     if mbu is not None:
@@ -144,7 +146,7 @@ def limit_fact(reading: Reading) -> Fact | None:
         clauses.append(f"{show_percent(mfu)}{both} of arithmetic{which}")
     if bound is not None:
         clauses.append(f"no step can take less than {show_ms(bound)}")
-    return Fact("Limit", tuple(clauses)) if clauses else None
+    return Fact("Limit", tuple(clauses), spare=1) if clauses else None
 
 
 def wait_fact(reading: Reading) -> Fact | None:
@@ -162,7 +164,7 @@ def wait_fact(reading: Reading) -> Fact | None:
     if measured is not None and simple is not None:
         count = f"{reading.output_tokens} tokens take" if reading.output_tokens else "an answer takes"
         clauses.append(f"{count} {show_ms(measured)}, where t·n says {show_ms(simple)}")
-    return Fact("100 ms", tuple(clauses))
+    return Fact("100 ms", tuple(clauses), spare=3)
 
 
 def doubts_fact(reading: Reading) -> Fact | None:
@@ -171,7 +173,7 @@ def doubts_fact(reading: Reading) -> Fact | None:
     first, more = reading.doubts[0], len(reading.doubts) - 1
     clauses = [f"{doubt_name(first)}: {plain(first.get('seen'))}"]
     if more:
-        clauses[0] = f"{more + 1} in the report, first {clauses[0]}"
+        clauses[0] = f"{more + 1}, the gravest: {clauses[0]}"
     return Fact("Doubts", (*clauses, plain(first.get("do"))))
 
 

@@ -40,7 +40,7 @@ def render_html(result: Mapping[str, Any]) -> str:
         loader=FunctionLoader(lambda name: (_TEMPLATES / name).read_text("utf-8")),
     )
     reading = Reading(result)
-    script = (_TEMPLATES / "switch.js").read_text("utf-8").strip()
+    script = (_TEMPLATES / "page.js").read_text("utf-8").strip()
     return environment.get_template("report.html.j2").render(
         **page(reading),
         # Markup: drawn or written by us; chart_style.svg_of lets through nothing but shapes and escaped text.

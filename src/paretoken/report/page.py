@@ -8,6 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from paretoken.report.answers import evidence, intact_words, refused_rate, same_weights, untouched, verdict_of
+from paretoken.report.chart_frontier import MANY
+from paretoken.report.choice import commands, knee_words, sensitivity
+from paretoken.report.contributions import contributions
+from paretoken.report.document import unsaid
 from paretoken.report.evidence import doubt_name
 from paretoken.report.fact import Fact
 from paretoken.report.figures import (
@@ -29,8 +33,10 @@ from paretoken.report.figures import (
     show_times,
     show_value,
 )
-from paretoken.report.page_tables import candidates, finals, flat, limits, plan, trials, wait
-from paretoken.report.reading import FIRST_WORD, PER_TOKEN, RATE, VS_BASELINE, VS_HAND, Reading, is_fatal
+from paretoken.report.gravity import is_fatal
+from paretoken.report.page_tables import candidates, finals, flat, limits, plan, wait
+from paretoken.report.page_trials import trials
+from paretoken.report.reading import FIRST_WORD, PER_TOKEN, RATE, VS_BASELINE, VS_HAND, Reading
 from paretoken.report.story import INVALID, context_words, ending, facts, headline, lede
 from paretoken.report.words import cost_words, latency_word, settle_words, speed_word
 
@@ -39,7 +45,6 @@ _JOIN = {"better": "than", "worse": "than", "same": "as"}
 
 def page(reading: Reading) -> dict[str, Any]:
     """Everything but the pictures, the style and the data."""
-    how = ending(reading)
     return {
         "study": reading.study,
         "title": headline(reading),
@@ -49,10 +54,14 @@ def page(reading: Reading) -> dict[str, Any]:
         "output_tokens": reading.output_tokens,
         "started_at": moment(mapping(reading.result.get("provenance")).get("started_at")),
         "cost_title": _cost_title(reading),
-        "serve": plain(reading.result.get("serve") or "") if reading.recommended and how != INVALID else "",
+        "commands": commands(reading),
+        "contributions": contributions(reading),
+        "knee": knee_words(reading),
+        "sensitivity": sensitivity(reading),
         "facts": [*facts(reading), *_context(reading)],
         "cards": cards(reading),
         "candidates": candidates(reading),
+        "many": MANY,
         "behaviour": behaviour(reading),
         "refused": refused(reading),
         "doubts": doubts(reading),
@@ -62,7 +71,8 @@ def page(reading: Reading) -> dict[str, Any]:
         "wait": wait(reading),
         "limits": limits(reading),
         "definitions": flat(reading.result.get("definitions")),
-        "provenance": flat(reading.result.get("provenance")),
+        "provenance": [*_schema(reading), *flat(reading.result.get("provenance"))],
+        "unsaid": unsaid(reading.result),
     }
 
 
@@ -70,6 +80,11 @@ def _context(reading: Reading) -> list[Fact]:
     """What the recommended gave up, beside what it won."""
     words = context_words(reading)
     return [] if words is None or ending(reading) == INVALID else [Fact("Given up", (words,))]
+
+
+def _schema(reading: Reading) -> list[tuple[str, str]]:
+    found = number(reading.result.get("schema"))
+    return [] if found is None else [("schema of this document", f"{found:g}")]
 
 
 # The numbers that matter
@@ -237,13 +252,12 @@ def printable(text: object) -> str:
 
 
 def doubts(reading: Reading) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": doubt_name(doubt),
-            "seen": plain(doubt.get("seen") or ""),
-            "why": plain(doubt.get("why") or ""),
-            "do": plain(doubt.get("do") or ""),
-            "fatal": is_fatal(doubt),
-        }
-        for doubt in reading.doubts
-    ]
+    """The gravest first; what was seen more than once is one doubt with all its sightings."""
+    found: dict[str, dict[str, Any]] = {}
+    for doubt in reading.doubts:
+        name = doubt_name(doubt)
+        if name not in found:
+            why, do = plain(doubt.get("why") or ""), plain(doubt.get("do") or "")
+            found[name] = {"name": name, "seen": [], "why": _sentence(why), "do": do, "fatal": is_fatal(doubt)}
+        found[name]["seen"].append(plain(doubt.get("seen") or ""))
+    return list(found.values())

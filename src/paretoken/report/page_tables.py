@@ -1,4 +1,4 @@
-"""The page's tables: candidates, finals, trials, the wait, the limits, and flat lists of nested facts.
+"""The page's tables: candidates, finals, the wait, the limits, and flat lists of nested facts.
 
 Enters a Reading; leaves rows of strings, all of them text.
 """
@@ -7,20 +7,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from paretoken.report.chart_scatter import ROLE_WORDS
-from paretoken.report.evidence import doubt_name
+from paretoken.report.choice import details
 from paretoken.report.figures import (
     Show,
     cost_of,
     mapping,
     number,
     plain,
-    quantile,
     rows,
     scalar,
     show_bracket,
     show_cost,
     show_ms,
-    show_nat,
     show_number,
     show_rate,
     show_value,
@@ -68,27 +66,6 @@ def plan(reading: Reading) -> list[tuple[str, str]]:
     for step in rows(mapping(reading.result.get("plan")).get("steps")):
         minutes = number(step.get("minutes"))
         found.append((plain(step.get("name")), "" if minutes is None else f"{minutes:.1f} min"))
-    return found
-
-
-def trials(reading: Reading) -> list[dict[str, str]]:
-    found = []
-    for trial in rows(reading.result.get("trials")):
-        metrics = mapping(trial.get("metrics"))
-        kld = scalar(trial.get("behaviour"), "kld")
-        named = ", ".join(doubt_name(doubt) for doubt in rows(trial.get("doubts")))
-        found.append(
-            {
-                "phase": plain(trial.get("phase") or ""),
-                "label": plain(mapping(trial.get("candidate")).get("label")),
-                "state": plain(trial.get("state") or ""),
-                "rate": show_value(scalar(metrics, RATE), show_rate) if metrics else "",
-                "first_word": show_value(quantile(metrics, FIRST_WORD, "p50"), show_ms) if metrics else "",
-                "per_token": show_value(quantile(metrics, PER_TOKEN, "p50"), show_ms) if metrics else "",
-                "kld": f"{show_nat(kld.value)} nat" if kld.value is not None else "",
-                "note": "; ".join(text for text in (plain(trial.get("reason") or ""), named) if text),
-            }
-        )
     return found
 
 
@@ -151,7 +128,7 @@ def limits(reading: Reading) -> list[tuple[str, str]]:
     )
     found = [(name, show_value(figure, show)) for name, key, show in shows if (figure := scalar(held, key)).known]
     said = [(name, plain(held[key])) for name, key in (("Of", "of"), ("How", "how")) if held.get(key)]
-    return [*found, *said, *flat(held.get("reasons"))]
+    return [*found, *said, *details(reading), *flat(held.get("reasons"))]
 
 
 def flat(value: object, path: str = "") -> list[tuple[str, str]]:

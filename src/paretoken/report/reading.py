@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from paretoken.core.doubt import DOUBTS
 from paretoken.report.figures import Figure, currency_of, mapping, number, numbers, plain, quantile, rows, scalar
+from paretoken.report.gravity import by_gravity, is_fatal
 
 BASELINE, HAND, RECOMMENDED, REFUSED, OTHER = "baseline", "hand", "recommended", "refused", "other"
 VS_BASELINE, VS_HAND = "vs_baseline", "vs_hand_setting"
@@ -174,8 +174,8 @@ class Reading:
 
     @property
     def doubts(self) -> list[Mapping[str, Any]]:
-        """What forbids a verdict first."""
-        return sorted(rows(self.result.get("doubts")), key=lambda doubt: not is_fatal(doubt))
+        """The gravest first."""
+        return by_gravity(rows(self.result.get("doubts")))
 
     @property
     def fatal_doubts(self) -> list[Mapping[str, Any]]:
@@ -226,18 +226,18 @@ class Verdict:
 def _verdict_in(effects: Any, metric: str) -> Verdict:
     for item in rows(effects):
         if item.get("metric") == metric:
-            needed = number(item.get("blocks_to_settle"))
-            return Verdict(
-                word=plain(item.get("verdict") or "unknown"),
-                ratio=scalar(item, "ratio"),
-                margin=number(item.get("margin")),
-                blocks=int(number(item.get("blocks")) or 0),
-                blocks_to_settle=None if needed is None else int(needed),
-                reason=plain(item["reason"]) if item.get("reason") else None,
-            )
+            return verdict_of_effect(item)
     return Verdict(word="unknown", ratio=Figure(), reason="it was not compared")
 
 
-def is_fatal(doubt: Mapping[str, Any]) -> bool:
-    kind = DOUBTS.get(str(doubt.get("name")))
-    return kind is not None and kind.fatal
+def verdict_of_effect(effect: Mapping[str, Any]) -> Verdict:
+    """An Effect's JSON (core/verdict.py) as it is stored."""
+    needed = number(effect.get("blocks_to_settle"))
+    return Verdict(
+        word=plain(effect.get("verdict") or "unknown"),
+        ratio=scalar(effect, "ratio"),
+        margin=number(effect.get("margin")),
+        blocks=int(number(effect.get("blocks")) or 0),
+        blocks_to_settle=None if needed is None else int(needed),
+        reason=plain(effect["reason"]) if effect.get("reason") else None,
+    )

@@ -5,6 +5,7 @@ from two numbers that happen to differ. Where a doubt forbids a verdict there is
 """
 
 from paretoken.report.answers import answers_fact, in_short, kept_answers, refused_fact, refused_rate
+from paretoken.report.contributions import contributions_fact
 from paretoken.report.evidence import (
     against_hand,
     as_measured,
@@ -127,6 +128,7 @@ def facts(reading: Reading) -> list[Fact]:
         found += speed_facts(reading, shown)
         found.append(answers_fact(reading))
         found.append(against_hand(reading))
+        found.append(contributions_fact(reading))
     else:
         found += as_measured(reading)
         if shown is None and reading.behaviour:

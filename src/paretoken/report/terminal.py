@@ -1,12 +1,14 @@
 """The last screen of a search: at most twelve plain lines of at most a hundred characters.
 
-Enters a result document; leaves lines without colour or boxes, fit for a log file. Facts that do not fit in their line
-lose their last clauses, the least important first; a path or a command is never cut.
+Enters a result document; leaves lines without colour or boxes, fit for a log file. Where there are more facts than
+lines, those that can be spared are left out; facts that do not fit in their line lose their last clauses, the least
+important first; a path or a command is never cut.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from paretoken.report.choice import serve_command
 from paretoken.report.fact import Fact
 from paretoken.report.figures import plain, shorten
 from paretoken.report.reading import Reading
@@ -31,7 +33,7 @@ def last_screen(result: Mapping[str, Any], *, report_path: str | None = "") -> l
 
 def _where(reading: Reading, path: str | None) -> list[str]:
     """Where the report lies, and how to serve what was recommended. Both are for copying: whole, whatever the width."""
-    serve = plain(reading.result.get("serve") or "")
+    serve = serve_command(reading)
     lines = [f"Report: {path}"] if path else []
     if serve and reading.recommended is not None and ending(reading) != INVALID:
         lines.append(f"Serve it: {serve}")
@@ -40,7 +42,7 @@ def _where(reading: Reading, path: str | None) -> list[str]:
 
 def lines_of(found: Sequence[Fact], room: int) -> list[str]:
     """One line a fact; lines that are left over carry what did not fit, for the first facts first."""
-    shown = found[:room]
+    shown = _kept(found, room)
     spare = room - len(shown)
     lines: list[str] = []
     for fact in shown:
@@ -50,6 +52,14 @@ def lines_of(found: Sequence[Fact], room: int) -> list[str]:
             lines.append(_fill(_INDENT, rest)[0])
             spare -= 1
     return lines
+
+
+def _kept(found: Sequence[Fact], room: int) -> list[Fact]:
+    """As many as there is room for: what can be spared goes first, and of the rest the last."""
+    kept = list(found)
+    while len(kept) > room:
+        kept.remove(max(reversed(kept), key=lambda fact: fact.spare))
+    return kept
 
 
 def _fill(start: str, clauses: Sequence[str]) -> tuple[str, Sequence[str]]:

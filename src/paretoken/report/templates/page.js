@@ -7,3 +7,12 @@
   button.hidden = false;
   say();
 })();
+for (const button of document.querySelectorAll("button.copy")) {
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    const text = button.parentElement.querySelector("code");
+    getSelection().selectAllChildren(text);
+    try { await navigator.clipboard.writeText(text.textContent); button.textContent = "Copied"; }
+    catch { button.textContent = "Selected"; }
+  });
+}
