@@ -27,6 +27,8 @@ from paretoken.models.gguf_header import read_header
 from paretoken.records.files import write_json
 from paretoken.search.space import Axis, Constraint, Option, Point, Tree
 from paretoken.study.bench import Bench
+from paretoken.study.limits import machine_limits
+from paretoken.study.prior import prior_of
 from paretoken.study.run import run_candidate
 from paretoken.study.space import DEFAULT, Space, space_for
 from paretoken.study.target import EMBEDDED_MODEL
@@ -111,6 +113,11 @@ def measured_run(bench: Bench, space: Space, point: Point, streams: int, seed: i
     }
 
 
+def state_of(runs: list[dict[str, Any]]) -> str:
+    """Of a point: what its runs are, where all are well; else what the first bad one was."""
+    return next((str(run["state"]) for run in runs if "halves" not in run), "complete")
+
+
 def rate(run: Mapping[str, Any]) -> float:
     return float(run["halves"][-1]["output_tok_s"]) if "halves" in run else 0.0
 
@@ -150,9 +157,14 @@ def main() -> None:
         grid = grid_of(space, args.streams)
         points = list(grid.points())
         document = json.loads(path.read_text()) if path.exists() else new(bench, space, grid, points, args.streams)
+        prior = prior_of(space, machine_limits(bench.machine))
+        document["prior"] = [
+            [*key, *expected] for key, expected in prior.items() if key[1] in GRIDS[args.streams].get(key[0], ())
+        ]
         while time.monotonic() < until_s:
             found = todo(document, points, seed=args.streams)
             if found is None:
+                write_json(path, document)
                 print("all is recorded")
                 return
             which, place, repeat = found
@@ -160,6 +172,7 @@ def main() -> None:
             point = Point.from_json(row["point"])
             run = measured_run(bench, space, point, args.streams, seed=repeat + (10 if which == "top" else 0))
             row["runs"].append(run)
+            row["state"] = state_of(row["runs"])
             write_json(path, document)
             print(
                 f"{which} {place} {repeat}: {space.label(point)}: {rate(run):.1f} tok/s, {run['took_s']:.1f} s",
@@ -175,7 +188,15 @@ def new(bench: Bench, space: Space, grid: Tree, points: list[Point], streams: in
         "engine": {"name": "llamacpp", **bench.engine.version()},
         "model": space.model.as_json(),
         "machine": bench.machine,
-        "axes": [{"name": axis.name, "level": axis.level, "options": list(axis.options)} for axis in grid.axes],
+        "axes": [
+            {
+                "name": axis.name,
+                "level": axis.level,
+                "options": list(axis.options),
+                "only_if": [[name, list(options)] for name, options in axis.only_if],
+            }
+            for axis in grid.axes
+        ],
         "points": [{"point": point.as_json(), "label": space.label(point), "runs": []} for point in points],
         "top": [],
     }

@@ -1,5 +1,5 @@
-"""SIGKILL at random moments of a study: the file is never unreadable, nothing that was stored is lost, and a resume runs
-again at most what was in flight."""
+"""SIGKILL at random moments of a study: the file is never unreadable, nothing that was stored is lost, and a resume
+runs again at most what was in flight."""
 
 import json
 import os

@@ -56,7 +56,8 @@ def test_the_document_has_what_other_tools_build_on(study: Any) -> None:
 
 def test_the_plausible_but_changed_model_is_refused_with_its_evidence(study: Any) -> None:
     refused = {item["label"]: item for item in study.document["refused"]}
-    label = next(name for name in refused if name.startswith("Q4_0"))
+    # The smallest are what a roofline likes best, and they round the most.
+    label = next(name for name in refused if name.startswith(("Q4_0", "MXFP4", "IQ4_NL")))
     found = refused[label]
     assert found["behaviour"]["verdict"] == "changed"
     assert found["behaviour"]["kld"]["value"] > 0.1
@@ -73,7 +74,7 @@ def test_the_last_screen_is_at_most_twelve_plain_lines(study: Any) -> None:
     lines = last_screen(study.document)
     assert 3 <= len(lines) <= 12
     assert all(len(line) <= 100 and line.isprintable() for line in lines)
-    assert any("Q4_0" in line for line in lines)
+    assert any(study.document["refused"][0]["label"].split(" ")[0] in line for line in lines)
 
 
 def test_resume_runs_nothing_again(study: Any, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

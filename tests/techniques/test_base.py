@@ -23,5 +23,5 @@ def test_every_registered_technique_bears_its_own_name() -> None:
 
 
 def test_an_unknown_technique_lists_what_there_is() -> None:
-    with pytest.raises(UsageError, match="there are: batching, .*quantize"):
+    with pytest.raises(UsageError, match=r"there are: batching, .*quantize"):
         TECHNIQUES.load("magic")

@@ -2,8 +2,8 @@
 
 Enters, on stdin: one JSON line (argv, stdin, log_path, grace_s, owner_pid, cores), then the words `tail` and `stop`.
 End of file on stdin means that the parent is gone. Leaves, on stdout: one JSON line an event (started, failed,
-reported, tail, ended). However it ends, every process that the engine started is gone first: on Linux those that moved to
-another session too, since this process adopts orphans (PR_SET_CHILD_SUBREAPER) and finds them in /proc.
+reported, tail, ended). However it ends, every process that the engine started is gone first: on Linux those that moved
+to another session too, since this process adopts orphans (PR_SET_CHILD_SUBREAPER) and finds them in /proc.
 It knows nothing of engines. Standard library only, and nothing of Paretoken: it is run as a file under `python -I -S`
 so that it starts in a few hundredths of a second and in any interpreter.
 """

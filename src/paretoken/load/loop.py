@@ -2,8 +2,8 @@
 
 In: a schedule, and its lines (how to connect, the finished bytes of its requests). Out: frames into the sink, and
 Facts. It computes no metric and reads no answer. It polls only in the last moment before something is due, and looks
-at timeouts ten times a second, so that a read costs no bookkeeping. A request that could not be started because descriptors ran out is kept
-and started late: its lateness is in the record.
+at timeouts ten times a second, so that a read costs no bookkeeping. A request that could not be started because
+descriptors ran out is kept and started late: its lateness is in the record.
 """
 
 import errno

@@ -21,8 +21,20 @@ from ...models.gguf_builder import floats as random_floats
 ModelOf = Callable[[Gguf], Model]
 # Largest error of one number of N(0, 0.05), as a share of the largest in its block of 32.
 STEP = {
-    "F16": 2**-11, "BF16": 2**-8, "Q8_0": 1 / 254, "Q6_K": 1 / 30, "Q5_1": 1 / 30, "Q5_K": 1 / 10, "Q5_0": 1 / 16,
-    "Q4_1": 1 / 14, "Q4_K": 1 / 8, "Q4_0": 1 / 8, "IQ4_NL": 1 / 5, "IQ4_XS": 1 / 5, "MXFP4": 1 / 3, "Q3_K": 1 / 3,
+    "F16": 2**-11,
+    "BF16": 2**-8,
+    "Q8_0": 1 / 254,
+    "Q6_K": 1 / 30,
+    "Q5_1": 1 / 30,
+    "Q5_K": 1 / 10,
+    "Q5_0": 1 / 16,
+    "Q4_1": 1 / 14,
+    "Q4_K": 1 / 8,
+    "Q4_0": 1 / 8,
+    "IQ4_NL": 1 / 5,
+    "IQ4_XS": 1 / 5,
+    "MXFP4": 1 / 3,
+    "Q3_K": 1 / 3,
     "Q2_K": 1.0,
 }
 WIDE = 256  # what the blocks of K-quants need
@@ -112,7 +124,7 @@ def test_types_with_the_same_effect_are_offered_once(model_of: ModelOf) -> None:
     assert offered(small_llama(width=20)) == ["F16", "BF16"]
     assert offered(small_llama(width=20, kind="F16")) == ["BF16"]
     # Blocks of 256 fit: K-quants are themselves, and not another type under their name.
-    assert offered(small_llama(width=256)) == [kind for kind in TYPES]
+    assert offered(small_llama(width=256)) == list(TYPES)
 
 
 @pytest.mark.parametrize("kind", ["F16", "BF16"])
