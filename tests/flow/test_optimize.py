@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -38,7 +39,7 @@ def study(home: Path, smollm2: Model) -> Any:
     patch.setattr(plan_module, "final_requests", lambda _slo=(): 12)
     patch.setattr(plan_module, "FINAL_POSITIONS", 512)
     try:
-        return optimize(smollm2.name, concurrency=2, output_tokens=4, home=home)
+        return optimize(smollm2.name, concurrency=2, output_tokens=4, budget="8 trials", home=home)
     finally:
         patch.undo()
 
@@ -74,7 +75,8 @@ def test_the_last_screen_is_at_most_twelve_plain_lines(study: Any) -> None:
     lines = last_screen(study.document)
     assert 3 <= len(lines) <= 12
     assert all(len(line) <= 100 and line.isprintable() for line in lines)
-    assert any(study.document["refused"][0]["label"].split(" ")[0] in line for line in lines)
+    refused = [item["label"].split(" ")[0] for item in study.document["refused"]]
+    assert any(line.startswith("Refused: ") and any(name in line for name in refused) for line in lines)
 
 
 def test_resume_runs_nothing_again(study: Any, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,15 +128,17 @@ def test_the_winner_is_served_until_ctrl_c_and_leaves_no_process(study: Any, hom
         http.client.HTTPConnection(str(url.hostname), url.port, timeout=2).connect()
 
 
-def test_ctrl_c_reports_what_is_known(tmp_path: Path, smollm2: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_reports_what_is_known(study: Any, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(optimize_module, "screen_speeds", stop)
-    found = optimize(smollm2.name, concurrency=2, output_tokens=4, home=tmp_path)
+    shutil.copytree(home, tmp_path / "home", symlinks=True)
+    monkeypatch.setattr(optimize_module, "verify_finalist", stop)
+    found = optimize(resume=study.id, home=tmp_path / "home")
     assert found.document["interrupted"]
     assert found.recommended is None
     assert "interrupted" in found.document["why"]
+    assert "best so far" in found.document["why"] and "slot" in found.document["why"]
     assert last_screen(found.document)
 
 

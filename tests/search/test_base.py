@@ -1,7 +1,9 @@
 import pytest
 
+from paretoken.core.candidate import MODEL_LEVEL, SERVICE_LEVEL
 from paretoken.errors import UsageError
 from paretoken.search.base import Told, askable, barred, fastest, rates
+from paretoken.search.space import Axis, Point, Tree
 
 from .surfaces import SMALL
 
@@ -50,6 +52,24 @@ def test_a_refusal_bars_all_points_of_that_model() -> None:
     refused = next(point for point in SMALL.points() if point["weights"] == "Q4_0")
     closed = barred(SMALL, [Told(refused, 1.0, "refused", None, 1.0)])
     assert closed == {point for point in SMALL.points() if point["weights"] == "Q4_0"}
+
+
+def test_a_refused_change_takes_along_who_changes_still_more_and_nobody_who_changes_less() -> None:
+    weights, cache = (
+        Axis("weights", ("as given", "Q8_0", "Q4_0"), MODEL_LEVEL),
+        Axis("cache", ("f16", "q8_0"), MODEL_LEVEL),
+    )
+    tree = Tree((weights, cache, Axis("slots", (1, 8), SERVICE_LEVEL)))
+
+    def point(weights: str, cache: str, slots: int = 1) -> Point:
+        return Point.of({"weights": weights, "cache": cache, "slots": slots})
+
+    alone = barred(tree, [Told(point("Q4_0", "f16"), 1.0, "refused", None, 1.0)])
+    assert alone == {point("Q4_0", cache, slots) for cache in ("f16", "q8_0") for slots in (1, 8)}
+    both = barred(tree, [Told(point("Q4_0", "q8_0"), 1.0, "refused", None, 1.0)])
+    assert both == {point("Q4_0", "q8_0", slots) for slots in (1, 8)}
+    given = barred(tree, [Told(tree.default, 1.0, "refused", None, 1.0)])
+    assert given == {point("as given", "f16", slots) for slots in (1, 8)}
 
 
 def test_the_earlier_of_two_equal_points_is_fastest_and_nothing_of_nothing() -> None:

@@ -22,7 +22,6 @@ RECHECK_STATUS = {"holds": 0, "not settled": 3, "does not hold": 4}
 @click.command(
     epilog="Examples:\n\n  paretoken verify smollm2-135m smollm2-Q8_0.gguf"
     "\n\n  paretoken verify 01JB3YQ0V9V5W1S4Z7N2M8K6T4"
-    '\n\n  paretoken verify smollm2-135m mine.gguf --behaviour "kld < 0.05" --json'
 )
 @click.argument("base")
 @click.argument("candidate", required=False)

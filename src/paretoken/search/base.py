@@ -15,7 +15,7 @@ from paretoken.errors import UsageError
 from paretoken.search.space import Option, Point, Tree
 
 COMPLETE = "complete"
-REFUSED = "refused"  # its behaviour changed: so has that of every point with the same model-level options
+REFUSED = "refused"  # its behaviour changed: so has that of every point with those model-level changes
 INTERRUPTED = "interrupted"  # ended by the user: says nothing about the point
 FAILED_STATES = ("infeasible", "crashed", "timeout", REFUSED)
 STATES = (COMPLETE, *FAILED_STATES, INTERRUPTED)
@@ -94,10 +94,21 @@ def out_of_trials(problem: Problem, history: Sequence[Told]) -> bool:
 
 
 def barred(tree: Tree, history: Sequence[Told]) -> frozenset[Point]:
-    """The points that failed, and those whose model was refused at another point."""
-    refused = {tree.model_level(told.point) for told in history if told.state == REFUSED}
+    """The points that failed, and those whose model changed as much as a refused one: the same model-level options as
+    it has, and perhaps more (a rounded cache does not give rounded weights their answers back)."""
+    refused = [_changes(tree, told.point) for told in history if told.state == REFUSED]
     failed = {told.point for told in history if told.state in FAILED_STATES}
-    return frozenset(failed | {point for point in tree.points() if tree.model_level(point) in refused})
+    if not refused:
+        return frozenset(failed)
+    changed = ((point, _changes(tree, point)) for point in tree.points())
+    return frozenset(failed | {point for point, changes in changed if any(one <= changes for one in refused)})
+
+
+def _changes(tree: Tree, point: Point) -> frozenset[tuple[str, Option]]:
+    """The model-level options that are not the model's as given; of the model as given itself, all of them, since
+    whoever refuses that has refused nothing else."""
+    level, given = set(tree.model_level(point).pairs), set(tree.model_level(tree.default).pairs)
+    return frozenset(level - given or level)
 
 
 def askable(tree: Tree, history: Sequence[Told]) -> list[Point]:

@@ -137,12 +137,7 @@ def choose_by_finals(steps: Steps, state: State, objective: Objective | None = N
     space = state.space
     baseline = state.sides.get(space.label(space.baseline))
     if baseline is None:
-        why = (
-            "the study was interrupted before its finals had two blocks each; go on with --resume"
-            if state.interrupted
-            else "the baseline broke in the finals"
-        )
-        return Choice(None, why)
+        return Choice(None, _undecided(steps, state) if state.interrupted else "the baseline broke in the finals")
     hand_side = None if space.hand == space.baseline else state.sides.get(space.label(space.hand))
     # At one stream the expert sets nothing by hand: then the baseline is what nothing may be worse than.
     by_hand = baseline if space.hand == space.baseline else hand_side
@@ -150,6 +145,16 @@ def choose_by_finals(steps: Steps, state: State, objective: Objective | None = N
     hand = None if hand_side is None else _entrant(state, objective, hand_side, None)
     finalist = None if finalist_side is None else _entrant(state, objective, finalist_side, by_hand)
     return recommend(_entrant(state, objective, baseline, None), hand, finalist)
+
+
+def _undecided(steps: Steps, state: State) -> str:
+    """What an interrupted study knows before its finals: a direction, which is no recommendation."""
+    best, runs = strategy_for(steps, state).best(state.told), len(state.told)
+    if best is not None:
+        hint = f"best so far in {runs} short runs: {state.space.label(best)}, neither verified nor decided; "
+    else:
+        hint = f"in {runs} short runs nothing kept its answers so far; " if runs else ""
+    return f"the study was interrupted before its finals had two blocks each; {hint}go on with --resume"
 
 
 def _entrant(state: State, objective: Objective, side: Side, by_hand: Side | None) -> Entrant:
