@@ -1,5 +1,6 @@
 from typing import Any
 
+from paretoken.report.html import render_html
 from paretoken.report.page import cards, doubts, moment, page, refused
 from paretoken.report.page_tables import candidates, flat, limits, wait
 from paretoken.report.reading import Reading
@@ -62,6 +63,15 @@ def test_a_refusal_shows_where_two_answers_part() -> None:
     assert pair["alike"] == "The sky is blue because "
     assert pair["baseline"].startswith("air scatters")
     assert pair["candidate"].startswith("of the way")
+
+
+def test_models_that_were_not_looked_at_are_named_with_the_reason() -> None:
+    result = sample()
+    result["left_out"] = [{"label": "Q5_0", "reason": "not looked at: <b>Q4_0</b> lies 0.48 nat off"}]
+    page = render_html(result)
+    assert "1 more model was not looked at" in page
+    assert "<dd>Not looked at: &lt;b&gt;Q4_0&lt;/b&gt; lies 0.48 nat off</dd>" in page
+    assert "not looked at" not in render_html(sample())
 
 
 def test_answers_keep_their_lines_and_lose_what_moves_a_cursor() -> None:

@@ -64,6 +64,7 @@ def page(reading: Reading) -> dict[str, Any]:
         "many": MANY,
         "behaviour": behaviour(reading),
         "refused": refused(reading),
+        "left_out": left_out(reading),
         "doubts": doubts(reading),
         "plan": plan(reading),
         "trials": trials(reading),
@@ -220,6 +221,12 @@ def refused(reading: Reading) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def left_out(reading: Reading) -> list[dict[str, str]]:
+    """Models that the search did not look at, each with the reason."""
+    found = rows(reading.result.get("left_out"))
+    return [{"label": plain(item.get("label")), "reason": _sentence(plain(item.get("reason")))} for item in found]
 
 
 def _sentence(text: str) -> str:

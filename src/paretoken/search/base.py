@@ -90,7 +90,8 @@ class Strategy(Protocol):
 
 
 def out_of_trials(problem: Problem, history: Sequence[Told]) -> bool:
-    return problem.trials is not None and len(history) >= problem.trials
+    """What took no time was no run: it was known not to work, or could not be made."""
+    return problem.trials is not None and sum(told.seconds > 0 for told in history) >= problem.trials
 
 
 def barred(tree: Tree, history: Sequence[Told]) -> frozenset[Point]:

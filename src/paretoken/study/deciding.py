@@ -13,7 +13,8 @@ from paretoken.study.ablation import ablations_of, further_points
 from paretoken.study.choose import GATE_PASSES, Choice, Entrant, recommend
 from paretoken.study.finals import Finals, Side, effect_in, run_finals, side_of, worse_than
 from paretoken.study.plan import ABLATION_BLOCKS
-from paretoken.study.searching import kld_words, refuse, strategy_for
+from paretoken.study.refusals import kld_words, refuse
+from paretoken.study.searching import strategy_for
 from paretoken.study.state import State
 from paretoken.study.steps import Block, Steps
 
@@ -58,7 +59,7 @@ def _behaves(steps: Steps, state: State, point: Point, candidate: Candidate) -> 
         return True
     trial = next((t for t in reversed(state.trials) if t.candidate.label == candidate.label), None)
     trial = trial or Trial("verified", "screening", candidate, "refused", point=point.as_json())
-    refuse(steps, state, trial, behaviour)
+    refuse(state, trial, behaviour)
     return False
 
 

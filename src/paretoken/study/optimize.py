@@ -24,6 +24,7 @@ from paretoken.study.file import RESULT_FILE, StudyFile
 from paretoken.study.limits import machine_limits
 from paretoken.study.objectives import asked_for, objective_of
 from paretoken.study.outset import first_look, keep_to_budget, planned, space_of
+from paretoken.study.refusals import ask_the_refused
 from paretoken.study.result import document_of
 from paretoken.study.searching import search
 from paretoken.study.state import State
@@ -143,6 +144,7 @@ def _search(steps: Steps, given: dict[str, Any], budget: Budget) -> State:
         search(steps, state)
         keep_to_budget(steps, state)
         verify_finalist(steps, state)
+        ask_the_refused(steps, state)
         hold_finals(steps, state)
     except KeyboardInterrupt:
         talk.progress("")

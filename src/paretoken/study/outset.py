@@ -2,6 +2,7 @@
 screening has shown how fast this hour is, what is left of it."""
 
 from dataclasses import replace
+from statistics import median
 from typing import Any
 
 from paretoken.core.candidate import Model
@@ -118,6 +119,6 @@ def keep_to_budget(steps: Steps, state: State) -> None:
 
 
 def _slower(state: State) -> float:
-    """How many times as long a run took as the plan had thought, if longer."""
-    shares = [told.seconds / (told.effort * state.plan.run_s) for told in state.told if told.state == "complete"]
-    return max(1.0, sum(shares) / len(shares)) if shares else 1.0
+    """How many times as long runs took as the plan had thought, at the median; 1 if they were quicker."""
+    took = [told.seconds / state.plan.expected_run_s(told.effort) for told in state.told if told.seconds > 0]
+    return max(1.0, median(took)) if took else 1.0

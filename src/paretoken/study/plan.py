@@ -34,7 +34,9 @@ POSITION_FACTOR = 2.7  # a teacher-forced position with all its logits, against 
 FLOOR_POSITIONS = 768
 FLOOR_READS = 5
 SLOT_STEP_FACTOR = 5  # one position decoded alone and among the other slots, against one token of one stream
-TEXT_TOKENS = 400  # of both sides, where a change of the server is judged by its answers
+ASKED_MODELS = 2  # refused ones that are asked for answers
+ANSWERS_TOKENS = 300  # of both sides, for each refused model that is asked
+ANSWERS_TOKEN_FACTOR = 2.6  # one of them, with all its logits, against one token of one stream
 MODELS_A_TRIAL = 0.4  # models of another number type, made and looked at, for each run of the search
 
 
@@ -68,6 +70,7 @@ class Plan:
     search_s: float | None
     ablations: int
     run_s: float  # expected of one full run of the search
+    fixed_s: float  # of it start and warm-up, which a shorter run has as well
     block_s: float  # of one block of the finals
     position_s: float  # of one behaviour position of the finalist
     short: str | None = None  # what was cut to fit the budget, or by how much it does not fit
@@ -75,6 +78,9 @@ class Plan:
     @property
     def total_s(self) -> float:
         return sum(step.seconds for step in self.steps)
+
+    def expected_run_s(self, effort: float) -> float:
+        return self.fixed_s + effort * (self.run_s - self.fixed_s)
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -121,6 +127,7 @@ class _Costs:
     """Seconds of each part, for one machine, model and load."""
 
     run_s: float  # a full run of the search
+    fixed_s: float  # of it start and warm-up, which half a run has as well
     model_s: float  # a model made and looked at
     looks_s: float
     block_s: float
@@ -128,7 +135,7 @@ class _Costs:
     position_s: float
 
     def search_s(self, trials: int) -> float:
-        return trials * (self.run_s / 2 + MODELS_A_TRIAL * self.model_s)
+        return trials * ((self.run_s + self.fixed_s) / 2 + MODELS_A_TRIAL * self.model_s)
 
     def verify_s(self, positions: int) -> float:
         return self.load_s + positions * self.position_s
@@ -194,6 +201,7 @@ def make_plan(
         search_s,
         ablations,
         cost.run_s,
+        cost.fixed_s,
         cost.block_s,
         cost.position_s,
         short,
@@ -205,8 +213,11 @@ def _costs(streams: int, output_tokens: int, pace: Pace, *, full: int, per_block
     slots_s = 2 * SLOT_POSITIONS * SLOT_STEP_FACTOR * pace.token_s if streams > 1 else 0.0
     return _Costs(
         run_s=run_seconds(full, streams, output_tokens, pace),
+        fixed_s=run_seconds(0, streams, output_tokens, pace),
         model_s=MODEL_S + LOAD_S + 2 * SCREEN_POSITIONS * position_s,
-        looks_s=slots_s + 2 * pace.start_s + LOAD_S + TEXT_TOKENS * pace.token_s,
+        looks_s=slots_s
+        + 2 * pace.start_s
+        + ASKED_MODELS * (LOAD_S + ANSWERS_TOKENS * ANSWERS_TOKEN_FACTOR * pace.token_s),
         block_s=run_seconds(per_block, streams, output_tokens, pace),
         load_s=2 * LOAD_S + FLOOR_READS * FLOOR_POSITIONS * position_s,
         position_s=2 * position_s,

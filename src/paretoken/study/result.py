@@ -54,6 +54,7 @@ def document_of(steps: Steps, state: State, choice: Choice, started_at: str) -> 
         "why": choice.why,
         "verdicts": _verdicts(steps, state, recommended),
         "refused": state.refused,
+        "left_out": state.left_out,
         "limits": limits,
         "knee": found_knee,
         "contributions": contributions(steps, state, choice.label),

@@ -12,13 +12,12 @@ from paretoken.core.candidate import Candidate
 from paretoken.core.trial import Trial
 from paretoken.errors import ModelError, UsageError
 from paretoken.search import STRATEGIES
-from paretoken.search.base import COMPLETE, REFUSED, Ask, Problem, Strategy, Told
+from paretoken.search.base import COMPLETE, HALF, REFUSED, Ask, Problem, Strategy, Told
 from paretoken.search.space import Point
 from paretoken.study.prior import prior_of
+from paretoken.study.refusals import REFUSALS, expected_refusal, kld_words, refuse
 from paretoken.study.state import State
 from paretoken.study.steps import Steps
-
-REFUSALS = ("changed", "fail")
 
 
 def strategy_for(steps: Steps, state: State) -> Strategy:
@@ -42,7 +41,8 @@ def search(steps: Steps, state: State) -> None:
         state.told.append(_tell(steps, state, ask))
     if known is None:
         steps.file.append("searched", "study", {"asked": len(state.told), "why": why})
-        steps.bench.talk.line(f"  the search ends after {len(state.told)} runs: {why}")
+        runs = sum(told.seconds > 0 for told in state.told)
+        steps.bench.talk.line(f"  the search ends after {runs} runs: {why}")
 
 
 def _time_is_over(steps: Steps, state: State, began_s: float) -> bool:
@@ -50,13 +50,19 @@ def _time_is_over(steps: Steps, state: State, began_s: float) -> bool:
     if state.plan.search_s is None:
         return False
     ran = [told.seconds for told in state.told if told.state == COMPLETE]
-    next_s = sum(ran) / len(ran) if ran else state.plan.run_s / 2
+    next_s = sum(ran) / len(ran) if ran else state.plan.expected_run_s(HALF)
     return steps.file.spent_s - began_s + next_s / 2 > state.plan.search_s
 
 
 def _tell(steps: Steps, state: State, ask: Ask) -> Told:
     talk, space = steps.bench.talk, state.space
     label = space.label(ask.point)
+    too_far = expected_refusal(state, ask.point, steps.objective.behaviour_margin_nat)
+    if too_far is not None:
+        words = space.model_words(ask.point)
+        state.left_out.append({"label": words, "reason": too_far})
+        talk.line(f"  {words}: {too_far}")
+        return Told(ask.point, ask.effort, REFUSED, None, 0.0)
     try:
         talk.progress(f"making {label}")
         candidate = space.candidate(ask.point)
@@ -68,7 +74,7 @@ def _tell(steps: Steps, state: State, ask: Ask) -> Told:
     trial = _run(steps, state, ask, candidate, behaviour)
     if refused:
         assert behaviour is not None
-        refuse(steps, state, trial, behaviour)
+        refuse(state, trial, behaviour)
         return Told(ask.point, ask.effort, REFUSED, None, trial.seconds)
     state.trials.append(trial)
     if trial.complete and trial.merit is not None and trial.merit > 0:
@@ -101,37 +107,3 @@ def look_at_behaviour(steps: Steps, state: State, point: Point, candidate: Candi
         state.screens[level] = found
         steps.bench.talk.line(f"  {words}: {found['verdict']} ({kld_words(found)})")
     return state.screens[level]
-
-
-def refuse(steps: Steps, state: State, trial: Trial, behaviour: dict[str, Any]) -> None:
-    """Stored with its evidence: the distance, and two answers that differ."""
-    label = trial.candidate.label
-    state.trials = [kept for kept in state.trials if kept.candidate.label != label]
-    reason = f"its behaviour {_refusal(behaviour['verdict'])}: {behaviour.get('reason') or kld_words(behaviour)}"
-    steps.bench.talk.progress(f"asking {label} and the baseline the same")
-    level = state.space.tree.model_level(Point.from_json(trial.point)) if trial.point else None
-    if level not in state.refused_levels:
-        state.refused_levels.append(level)
-        state.refused.append(
-            {
-                "label": label,
-                "reason": reason,
-                "behaviour": behaviour,
-                "differing_answers": steps.answers_that_differ(state.space.model, trial.candidate),
-                "metrics": trial.metrics or None,
-            }
-        )
-    state.trials.append(replace(trial, state="refused", reason=reason, behaviour=behaviour))
-    steps.bench.talk.progress("")
-
-
-def _refusal(verdict: str) -> str:
-    return {"changed": "changed", "fail": "failed", "inconclusive": "could not be shown to be kept"}[verdict]
-
-
-def kld_words(behaviour: dict[str, Any]) -> str:
-    kld = behaviour.get("kld") or {}
-    top = behaviour.get("same_top") or {}
-    if kld.get("value") is None or top.get("value") is None:
-        return str(behaviour.get("reason"))
-    return f"KLD {kld['value']:.4f} nat, same top token {top['value']:.1%} of {behaviour.get('positions')} positions"

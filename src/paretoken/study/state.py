@@ -27,6 +27,7 @@ class State:
     verified: dict[Point, dict[str, Any]] = field(default_factory=dict)  # the same at many positions
     trials: list[Trial] = field(default_factory=list)
     refused: list[dict[str, Any]] = field(default_factory=list)
+    left_out: list[dict[str, str]] = field(default_factory=list)  # models that were not worth a look, and why
     refused_levels: list[Point | None] = field(default_factory=list)
     finalist: Candidate | None = None
     finalist_point: Point | None = None

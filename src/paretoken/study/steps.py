@@ -28,13 +28,14 @@ from paretoken.study.file import StudyFile
 from paretoken.study.intactness import service_verdict
 from paretoken.study.merit import merit
 from paretoken.study.run import Run, run_candidate
-from paretoken.verification.answers import differing_answers
+from paretoken.verification.answers import PROMPTS, differing_answers
 from paretoken.verification.verify import screen, verify
 from paretoken.workloads import WORKLOADS
 
 WARMUP_OUTPUT_TOKENS = 4
 SCREENING_BLOCK = 900  # numbers of workloads: the finals' are from 0 on, so that their prompts are fresh
 OUT_OF_MEMORY = "out of memory"
+ASKED = 3  # prompts to a refused model, of which two that it answers otherwise are shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ class Steps:
 
         def ask() -> dict[str, Any]:
             try:
-                pairs = differing_answers(base, model, kv_type=kv_type)[:2]
+                pairs = differing_answers(base, model, PROMPTS[:ASKED], kv_type=kv_type)[:2]
             except (EngineError, ModelError) as error:
                 return {"pairs": [], **_inconclusive(error)}
             return {"pairs": [pair.as_json() for pair in pairs]}
