@@ -12,6 +12,7 @@ from paretoken.search.space import Point
 from paretoken.study.ablation import ablations_of, further_points
 from paretoken.study.choose import GATE_PASSES, Choice, Entrant, recommend
 from paretoken.study.finals import Finals, Side, effect_in, run_finals, side_of, worse_than
+from paretoken.study.intactness import guilty_of
 from paretoken.study.plan import ABLATION_BLOCKS
 from paretoken.study.refusals import kld_words, refuse
 from paretoken.study.searching import strategy_for
@@ -35,7 +36,12 @@ def verify_finalist(steps: Steps, state: State) -> None:
         if not _behaves(steps, state, point, candidate):
             told.append(Told(point, 1.0, REFUSED, None, 0.0))
         elif _check_service(steps, state, point) != "intact":
-            told.append(Told(point, 1.0, "infeasible", None, 0.0))
+            guilty = guilty_of(point, state.intact[space.label(point)])
+            told += [
+                Told(other, 1.0, "infeasible", None, 0.0)
+                for other in dict.fromkeys([point, *(each.point for each in told)])
+                if other == point or (guilty and guilty <= set(other.pairs))
+            ]
         else:
             state.finalist, state.finalist_point = candidate, point
             state.behaviour = state.verified.get(space.tree.model_level(point))

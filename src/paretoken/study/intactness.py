@@ -8,11 +8,14 @@ logits; what lives in the server (speculation, samplers, prompt cache, replicas)
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from paretoken.core.candidate import Candidate
+from paretoken.core.candidate import SERVICE_LEVEL, Candidate
 from paretoken.engines.base import Running
 from paretoken.engines.replicas import launch_candidate
+from paretoken.search.space import Option, Point
 from paretoken.study.bench import Bench
 from paretoken.study.plan import SLOT_POSITIONS
+from paretoken.study.space import DEFAULT
+from paretoken.techniques import TECHNIQUES
 from paretoken.verification.check_texts import check_texts
 from paretoken.verification.how import How
 from paretoken.verification.service import check_service
@@ -31,9 +34,15 @@ def service_verdict(bench: Bench, before: Candidate, after: Candidate) -> dict[s
     if logits and names.intersection(IN_LOGITS):
         checks.append(_in_logits(bench, before, after))
     if names.intersection(IN_TEXTS) or (names and not logits):
-        checks.append(_in_texts(bench, before, after))
+        checks.append(_in_texts(bench, _without_texts(before, after) if logits else before, after, before))
     worst = min(checks, key=lambda found: _ORDER.index(found["verdict"]))
     return {**worst, "checks": checks}
+
+
+def guilty_of(point: Point, found: Mapping[str, Any]) -> frozenset[tuple[str, Option]]:
+    """The options of a point that this verdict is about: who has them too, and perhaps more, is not intact either."""
+    axes = IN_LOGITS if found.get("evidence") == "logits" else IN_TEXTS
+    return frozenset((axis, option) for axis, option in point.pairs if axis in axes and option != DEFAULT)
 
 
 def _in_logits(bench: Bench, before: Candidate, after: Candidate) -> dict[str, Any]:
@@ -58,18 +67,35 @@ def _how(settings: Mapping[str, Any]) -> How:
     )
 
 
-def _in_texts(bench: Bench, before: Candidate, after: Candidate) -> dict[str, Any]:
+def _in_texts(bench: Bench, plain: Candidate, after: Candidate, before: Candidate) -> dict[str, Any]:
+    """`plain` has what was looked at in logits already: slots and prefill pieces move which prompts share a cached
+    prefix, and with that the rounding. Replicas have slots of their own again, so there the engine's own way shows too
+    what rounding alone does."""
+
     def launch(candidate: Candidate) -> Callable[[], Running]:
         settings = bench.settings(dict(candidate.engine_settings))
         return lambda: launch_candidate(bench.engine, candidate.model.path, settings, candidate.replicas)
 
+    def extra(candidate: Candidate) -> Mapping[str, Any]:
+        return bench.engine.request_extra(bench.settings(dict(candidate.engine_settings)))
+
     found: dict[str, Any] = check_texts(
-        launch(before),
+        launch(plain),
         launch(after),
-        extra_before=bench.engine.request_extra(bench.settings(dict(before.engine_settings))),
-        extra_after=bench.engine.request_extra(bench.settings(dict(after.engine_settings))),
+        extra_before=extra(plain),
+        extra_after=extra(after),
+        launch_floor=launch(before) if after.replicas > 1 and plain.key != before.key else None,
         drafts=any(applied.technique == "speculate" for applied in after.techniques),
-        change=", ".join(f"{k} {v}" for k, v in after.engine_settings.items() if before.engine_settings.get(k) != v),
+        change=", ".join(f"{k} {v}" for k, v in after.engine_settings.items() if plain.engine_settings.get(k) != v),
         on_progress=bench.talk.progress,
     ).as_json()
+    return found
+
+
+def _without_texts(before: Candidate, after: Candidate) -> Candidate:
+    """`before` with those service techniques of `after` that show in logits."""
+    found = before
+    for applied in after.techniques:
+        if applied.level == SERVICE_LEVEL and applied.technique not in IN_TEXTS:
+            found = TECHNIQUES.load(applied.technique)().apply(found, applied.settings)
     return found

@@ -23,7 +23,7 @@ SCREEN_POSITIONS = 256
 FINAL_POSITIONS = 2048
 FEWEST_FINAL_POSITIONS = 512
 SLOT_POSITIONS = 256  # enough to see that the very same numbers come out, as they do on llama.cpp
-FEWEST_TRIALS, ENOUGH_TRIALS = 4, 10  # half runs of the search
+FEWEST_TRIALS, ENOUGH_TRIALS = 4, 12  # half runs of the search
 MOST_ABLATIONS = 6
 # What the arithmetic below rests on; measured on two cores, see docs/LOG.md.
 PROMPT_TOKENS = 170  # a whole prompt of the chat workload, its shared system prompt included
@@ -34,6 +34,7 @@ POSITION_FACTOR = 2.7  # a teacher-forced position with all its logits, against 
 FLOOR_POSITIONS = 768
 FLOOR_READS = 5
 SLOT_STEP_FACTOR = 5  # one position decoded alone and among the other slots, against one token of one stream
+TEXTS_TOKENS = 1200  # of both sides, where a change of the server is judged by its answers
 ASKED_MODELS = 2  # refused ones that are asked for answers
 ANSWERS_TOKENS = 300  # of both sides, for each refused model that is asked
 ANSWERS_TOKEN_FACTOR = 2.6  # one of them, with all its logits, against one token of one stream

@@ -24,7 +24,7 @@ SETTINGS = {
     "kv_cache": (-0.02, 0.08),
     "threads": (-0.35, 0.3),
     "replicas": (-0.1, 0.25),
-    "prefill_chunk": (0.0, 0.12),
+    "prefill_chunk": (-0.1, 0.15),
     "speculate": (-0.05, 0.2),
     "samplers": (0.03, 0.06),
 }
@@ -39,10 +39,10 @@ def prior_of(space: Space, limits: Limits | None) -> Prior:
     for axis in space.tree.axes:
         for option in axis.options[1:]:
             if axis.name == WEIGHTS:
-                ratio = _step_s(sizes, limits, given_bytes, 1) / _step_s(
-                    sizes, limits, _bytes_as(header, sizes, str(option)), 1
-                )
-                found[axis.name, option] = math.log(ratio), WEIGHTS_SD
+                # With a slot a stream, since the best have about that: there the arithmetic of all of them counts too.
+                as_given = _step_s(sizes, limits, given_bytes, space.streams)
+                made = _step_s(sizes, limits, _bytes_as(header, sizes, str(option)), space.streams)
+                found[axis.name, option] = math.log(as_given / made), WEIGHTS_SD
             elif axis.name == SLOTS:
                 slots = int(space.settings[axis.name, option]["slots"])
                 gain = slots * _step_s(sizes, limits, given_bytes, 1) / _step_s(sizes, limits, given_bytes, slots)
