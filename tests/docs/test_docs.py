@@ -1,68 +1,32 @@
 """Docs cannot lie: figures, links, help texts and names in the docs are held to the code and the stored results."""
 
-import json
 import re
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 import click
 import pytest
 
 from paretoken.cli.main import VERBS, cli
+from tests.docs.figures import DOCS, FIGURE, ROOT, SCREEN, figure_text, matches, screen_text
 
-ROOT = Path(__file__).parents[2]
-DOCS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
-
-# `<!--= docs/results/x.json path.to.value format -->text<!--=-->`: the text must be what the stored result says.
-FIGURE = re.compile(r"<!--= (\S+) (\S+) (\S+) -->(.*?)<!--=-->")
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)|!\[[^\]]*\]\(([^)\s]+)\)|<img[^>]+src=\"([^\"]+)\"")
 
 
-def figures() -> list[tuple[str, ...]]:
-    return [
-        (str(page.relative_to(ROOT)), *match.groups()) for page in DOCS for match in FIGURE.finditer(page.read_text())
-    ]
-
-
-def look_up(document: Any, path: str) -> Any:
-    """Follow a dotted path; a number indexes a list; `key=value` finds the list's member whose key has that value."""
-    for part in path.split("."):
-        if isinstance(document, list) and "=" in part:
-            key, _, wanted = part.partition("=")
-            document = next(item for item in document if str(item[key]) == wanted.replace("_", " "))
-        elif isinstance(document, list):
-            document = document[int(part)]
-        else:
-            document = document[part]
-    return document
-
-
-@pytest.mark.parametrize("figure", figures(), ids=lambda f: f"{f[0]}:{f[2]}")
+@pytest.mark.parametrize("figure", matches(FIGURE), ids=lambda f: f"{f[0]}:{f[2]}")
 def test_each_figure_is_what_its_stored_result_says(figure: tuple[str, ...]) -> None:
     _, file, path, form, text = figure
-    value = look_up(json.loads((ROOT / file).read_text()), path)
-    scale, _, form = form.rpartition("*")
-    assert format(value * float(scale or 1), form) == text
+    assert text == figure_text(file, path, form)
 
 
 def test_the_readme_shows_figures_from_stored_results() -> None:
-    assert any(page == "README.md" for page, *_ in figures())
-
-
-def screens() -> list[tuple[str, ...]]:
-    """`<!--screen docs/results/x.json-->` stands before a block that shows the last screen of that stored result."""
-    found = re.compile(r"<!--screen (\S+)-->\n```text\n(.*?)```", flags=re.DOTALL)
-    return [(page.name, *match.groups()) for page in DOCS for match in found.finditer(page.read_text())]
+    assert any(page == "README.md" for page, *_ in matches(FIGURE))
 
 
 def test_each_screen_is_what_its_stored_result_prints() -> None:
-    from paretoken.report.terminal import last_screen
-
-    assert any(page == "README.md" for page, *_ in screens())
-    for page, file, text in screens():
-        assert text.splitlines() == last_screen(json.loads((ROOT / file).read_text())), page
+    assert any(page == "README.md" for page, *_ in matches(SCREEN))
+    for page, file, text in matches(SCREEN):
+        assert text == screen_text(file), page
 
 
 def test_links_between_files_lead_somewhere() -> None:

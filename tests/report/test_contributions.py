@@ -47,6 +47,10 @@ def test_a_hurtful_technique_is_not_praised() -> None:
     assert found is not None
     assert found["rows"][1]["alone_words"] == "hurts"
     assert found["rows"][1]["removed_words"] == "the winner would be better without it"
+    row["removed"]["ratio"] = {"value": 1.13, "ci95": [1.03, 1.24]}
+    fact = contributions_fact(Reading(result))
+    assert fact is not None
+    assert (fact.head, fact.clauses[0]) == ("Better without", "8 slots, 1.13× (1.03 to 1.24×)")
 
 
 def test_nothing_is_told_where_nothing_was_taken_apart_or_a_doubt_forbids_it() -> None:

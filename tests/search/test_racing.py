@@ -13,34 +13,33 @@ def belief(means: list[float], sds: list[float], noise_sd: float = 0.0) -> Belie
 
 def test_the_gain_of_an_exact_run_is_the_expected_improvement() -> None:
     """Against a known best at 0: sd·(φ(u) + u·Φ(u)) with u = (mean − margin)/sd."""
-    found = gains(belief([0.0, -0.1], [0.0, 0.2]), [Offer(1, 1.0, 1.0)], [0])
+    found = gains(belief([0.0, -0.1], [0.0, 0.2]), [Offer(1, 1.0)], [0])
     u = (-0.1 - MARGIN) / 0.2
     density, below = math.exp(-(u**2) / 2) / math.sqrt(2 * math.pi), 0.5 * (1 + math.erf(u / math.sqrt(2)))
     assert found == pytest.approx([0.2 * (density + u * below)], rel=0.01)
 
 
-def test_noise_shrinks_the_gain_and_half_a_run_has_more_of_it() -> None:
-    offers = [Offer(1, 1.0, 1.0), Offer(1, 0.5, 1.0)]
+def test_noise_shrinks_the_gain() -> None:
+    offers = [Offer(1, 1.0)]
     exact = gains(belief([0.0, MARGIN], [0.0, 0.1]), offers, [0])
     noisy = gains(belief([0.0, MARGIN], [0.0, 0.1], noise_sd=0.1), offers, [0])
-    assert exact[0] == pytest.approx(exact[1]) == pytest.approx(0.1 / math.sqrt(2 * math.pi), rel=0.01)
-    assert exact[0] > noisy[0] > noisy[1]
+    assert exact[0] == pytest.approx(0.1 / math.sqrt(2 * math.pi), rel=0.01)
     assert noisy[0] == pytest.approx(exact[0] / math.sqrt(1 + 1 / LOOK), rel=0.01)
 
 
 def test_a_repeat_of_the_clear_best_gains_nothing() -> None:
-    assert gains(belief([1.0, 0.0], [0.05, 0.05], 0.05), [Offer(0, 1.0, 1.0)], [0, 1]) == pytest.approx([0.0], abs=1e-9)
+    assert gains(belief([1.0, 0.0], [0.05, 0.05], 0.05), [Offer(0, 1.0)], [0, 1]) == pytest.approx([0.0], abs=1e-9)
 
 
 def test_a_run_of_one_that_moves_another_alike_gains_nothing_by_itself() -> None:
     covariance = np.array([[0.04, 0.04], [0.04, 0.04]])
-    found = gains(Belief(np.array([0.0, -0.1]), covariance, 0.0), [Offer(1, 1.0, 1.0)], [0])
+    found = gains(Belief(np.array([0.0, -0.1]), covariance, 0.0), [Offer(1, 1.0)], [0])
     assert found == pytest.approx([0.0], abs=1e-9)
 
 
 def test_the_cheaper_of_two_equal_gains_then_none() -> None:
     about = belief([0.0, 0.0, 0.0], [0.0, 0.1, 0.1])
-    offers = [Offer(1, 1.0, 9.0), Offer(2, 1.0, 3.0)]
+    offers = [Offer(1, 9.0), Offer(2, 3.0)]
     assert choice(about, offers, [0], np.ones(3)) == offers[1]
     assert choice(about, offers, [0], np.array([1.0, 1.0, 0.1])) == offers[0]
     assert choice(belief([1.0, 0.0, 0.0], [0.0, 0.1, 0.1]), offers, [0], np.ones(3)) is None

@@ -21,7 +21,7 @@ LOOK = (0.0, 0.05)
 
 
 def test_the_prior_by_hand() -> None:
-    model = LinearModel(TWO, {("a", 1): (0.5, 0.2), ("b", 1): (-0.1, 0.1)}, LOOK)
+    model = LinearModel(TWO, {("a", 1): (0.5, 0.2), ("b", 1): (-0.1, 0.1)})
     assert model.mean == pytest.approx([0.0, -0.1, 0.5, 0.4])
     both = 0.2**2 + 0.1**2 + INTERACTION_SHARE**2 * 0.2 * 0.1
     expected = [
@@ -34,7 +34,7 @@ def test_the_prior_by_hand() -> None:
 
 
 def test_a_silent_prior_is_wide_and_a_sure_one_not_too_sure() -> None:
-    model = LinearModel(TWO, {("a", 1): (0.5, 0.0)}, LOOK)
+    model = LinearModel(TWO, {("a", 1): (0.5, 0.0)})
     assert model.mean == pytest.approx([0.0, 0.0, 0.5, 0.5])
     assert np.diag(model.covariance)[1:3] == pytest.approx(
         [EFFECT_SD**2 + DEVIATION_SD**2, LEAST_EFFECT_SD**2 + DEVIATION_SD**2]
@@ -42,9 +42,9 @@ def test_a_silent_prior_is_wide_and_a_sure_one_not_too_sure() -> None:
 
 
 def test_without_runs_the_prior_and_with_one_run_its_level() -> None:
-    model = LinearModel(TWO, {("a", 1): (0.5, 0.2)}, LOOK)
+    model = LinearModel(TWO, {("a", 1): (0.5, 0.2)})
     assert model.after([]).mean == pytest.approx(model.mean)
-    belief = model.after([Run(0, 1.0, math.log(40))])
+    belief = model.after([Run(0, math.log(40))])
     assert belief.mean == pytest.approx(math.log(40) + model.mean)
     assert belief.sd[0] == pytest.approx(NOISE_SD, rel=0.01)
     assert belief.sd[2] > 0.2
@@ -52,8 +52,8 @@ def test_without_runs_the_prior_and_with_one_run_its_level() -> None:
 
 def test_two_points_by_hand() -> None:
     """With a level as good as unknown, the effect's posterior is the weighted mean of prior and difference."""
-    model = LinearModel(Tree((Axis("a", (0, 1), "service"),)), {("a", 1): (0.5, 0.2)}, LOOK)
-    belief = model.after([Run(0, 1.0, 1.0), Run(1, 1.0, 1.3)])
+    model = LinearModel(Tree((Axis("a", (0, 1), "service"),)), {("a", 1): (0.5, 0.2)})
+    belief = model.after([Run(0, 1.0), Run(1, 1.3)])
     unexplained = 2 * DEVIATION_SD**2 + 2 * NOISE_SD**2
     signal = 0.2**2 + 2 * DEVIATION_SD**2
     share = signal / (0.2**2 + unexplained)
@@ -66,27 +66,13 @@ def test_many_runs_find_additive_effects_at_points_that_were_not_run() -> None:
     effects = {"a": (0.0, 0.3, -0.2), "b": (0.0, 0.1, 0.4), "c": (0.0, -0.5, 0.2)}
     rates = [3.0 + sum(effects[name][int(point[name])] for name in "abc") for point in tree.points()]
     run = list(range(0, 27, 2))
-    belief = LinearModel(tree, {}, LOOK).after([Run(at, 1.0, rates[at]) for at in run for _ in range(3)])
+    belief = LinearModel(tree, {}).after([Run(at, rates[at]) for at in run for _ in range(3)])
     assert belief.mean == pytest.approx(rates, abs=0.05)
 
 
-def test_a_short_run_says_less_and_its_shift_is_taken_off() -> None:
-    model = LinearModel(TWO, {}, (-0.4, 0.0))
-    whole, short = model.after([Run(0, 1.0, 2.0)]), model.after([Run(0, 0.5, 1.6)])
-    assert short.mean == pytest.approx(whole.mean)
-    assert short.sd[0] > whole.sd[0]
-
-
-def test_a_shift_of_all_short_runs_is_learned() -> None:
-    model = LinearModel(TWO, {}, (0.0, 0.2))
-    runs = [Run(at, 1.0, 2.0) for at in (0, 1)] + [Run(at, 0.5, 1.7) for at in (0, 1, 2)]
-    assert model.after(runs).mean[2] == pytest.approx(2.0, abs=0.06)
-
-
 def test_noise_comes_from_repeats_and_is_the_stated_value_without() -> None:
-    assert noise_of([Run(0, 1.0, 1.0), Run(1, 1.0, 2.0), Run(0, 0.5, 3.0)]) == NOISE_SD
+    assert noise_of([Run(0, 1.0), Run(1, 2.0), Run(2, 3.0)]) == NOISE_SD
     draws = np.random.default_rng(0).normal(0.0, 0.2, size=400)
-    assert noise_of([Run(0, 1.0, float(draw)) for draw in draws]) == pytest.approx(0.2, rel=0.05)
-    assert noise_of([Run(0, 0.5, float(draw)) for draw in draws]) == pytest.approx(0.2 * math.sqrt(0.5), rel=0.05)
-    two = noise_of([Run(0, 1.0, 0.0), Run(0, 1.0, 0.2)])
+    assert noise_of([Run(0, float(draw)) for draw in draws]) == pytest.approx(0.2, rel=0.05)
+    two = noise_of([Run(0, 0.0), Run(0, 0.2)])
     assert two == pytest.approx(math.sqrt((NOISE_RUNS * NOISE_SD**2 + 0.02) / (NOISE_RUNS + 1)))

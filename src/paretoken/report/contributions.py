@@ -71,7 +71,8 @@ def less_is_better(reading: Reading) -> bool:
 
 
 def contributions_fact(reading: Reading) -> Fact | None:
-    """'Each alone: Q8_0 weights 1.16×; 8 slots 1.21×; together 1.62×', then the winner without each."""
+    """'Each alone: Q8_0 weights 1.16×; 8 slots 1.21×; together 1.62×', then the winner without each. Where the winner
+    was better without one of them, that comes first."""
     found = shares(reading)
     if not found:
         return None
@@ -82,6 +83,14 @@ def contributions_fact(reading: Reading) -> Fact | None:
     lacking = [f"{share.words} {_short(share.removed)}" for share in found if share.removed is not None]
     if lacking:
         clauses.append(f"the winner without {', without '.join(lacking)}")
+    needless = [
+        f"{share.words}, {show_bracket(share.removed.ratio, show_times)}"
+        for share in found
+        if share.removed is not None and share.removed.word == "better"
+    ]
+    if needless:
+        clauses = [*needless, "not confirmed by blocks of its own", f"each alone: {clauses[0]}", *clauses[1:]]
+        return Fact("Better without", tuple(clauses))
     return Fact("Each alone", tuple(clauses))
 
 

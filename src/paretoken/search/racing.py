@@ -6,7 +6,6 @@ the point that we would take is expected to be once the run is known. So a repea
 is best.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,10 +25,9 @@ _WEIGHT = np.exp(-(_Z**2) / 2) / np.sum(np.exp(-(_Z**2) / 2))
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A run that might be asked: a point by its place, its effort, and the expected seconds of that run."""
+    """A run that might be asked: a point by its place, and the expected seconds of that run."""
 
     at: int
-    effort: float
     seconds: float
 
 
@@ -48,9 +46,8 @@ def gains(belief: Belief, offers: Sequence[Offer], known: Sequence[int]) -> Vect
     run of each offer. Who can be: the points that were run, and after its run the offer's own. What a run says of one
     point moves all that are like it. With a margin of 0: E[highest mean after the run] − highest mean now."""
     at, among = np.array([offer.at for offer in offers]), np.array(known)
-    noise = np.array([belief.noise_variance(offer.effort * LOOK) for offer in offers])
     variance = belief.covariance[at, at]
-    spread = np.sqrt(variance + noise)
+    spread = np.sqrt(variance + belief.noise_sd**2 / LOOK)
     means = np.column_stack([np.tile(belief.mean[among], (len(at), 1)), belief.mean[at]])
     moves = np.column_stack([belief.covariance[np.ix_(at, among)], variance]) / spread[:, None]
     taken = int(belief.mean[among].argmax())
@@ -71,8 +68,3 @@ def success_of(alike: Vector, outcomes: Sequence[tuple[int, bool]]) -> Vector:
         ran += alike[at]
         failed += 0.0 if succeeded else alike[at]
     return 1.0 - failed / ran
-
-
-def seconds_of(cost: Belief, at: int, effort: float, short_run: float) -> float:
-    """The expected cost of a run; `short_run` is what halving the effort adds to its logarithm."""
-    return math.exp(float(cost.mean[at]) - short_run * math.log2(effort))

@@ -1,7 +1,7 @@
 """What the runs so far say about every point: a Bayesian linear model of a logarithm, for the rate and for the seconds.
 
     log y(point) = level + Σ effect(axis's option) + Σ interaction(two options) + the point's own deviation
-    log of a run = log y(point) + what a short run does to all points + noise
+    log of a run = log y(point) + noise
 
 Every term is Gaussian, so the answer is: a mean and a covariance over all points, from a prior of the same kind (the
 roofline's word on each option: it orders, it does not judge). A default option has no effect; the effects of all
@@ -24,7 +24,7 @@ EFFECT_SD = 0.25  # of the log-effect of an option that the prior says nothing a
 LEAST_EFFECT_SD = 0.05  # however sure a prior is: it orders, and one or two runs must be able to contradict it
 INTERACTION_SHARE = 0.25  # sd of an interaction, of the geometric mean of its two effects' sd
 DEVIATION_SD = 0.02  # of what only this very point does
-NOISE_SD = 0.05  # of one whole run, until repeats say otherwise
+NOISE_SD = 0.07  # of one run's log, until repeats say otherwise
 NOISE_RUNS = 4  # how many repeats that stated noise counts for
 
 
@@ -33,7 +33,6 @@ class Run:
     """One observation of a point, by its place in the tree's order."""
 
     at: int
-    effort: float
     log_value: float
 
 
@@ -45,10 +44,6 @@ class Belief:
     covariance: Vector
     noise_sd: float
 
-    def noise_variance(self, effort: float) -> float:
-        """Of one run: a run of half the requests averages over half as many."""
-        return self.noise_sd**2 / effort
-
     @property
     def sd(self) -> Vector:
         return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
@@ -56,11 +51,10 @@ class Belief:
 
 @dataclass(frozen=True)
 class LinearModel:
-    """The prior over a tree's points. `short_run`: mean and sd of what halving the effort adds to a run's log."""
+    """The prior over a tree's points. A run of another length would be another rate: all of one model's are alike."""
 
     tree: Tree
     prior: Mapping[tuple[str, Option], tuple[float, float]]
-    short_run: tuple[float, float]
     mean: Vector = field(init=False)
     covariance: Vector = field(init=False)
 
@@ -75,26 +69,23 @@ class LinearModel:
         if not runs:
             return Belief(self.mean, self.covariance + LEVEL_SD**2, noise_sd)
         at = np.array([run.at for run in runs])
-        halvings = np.array([-math.log2(run.effort) for run in runs])
-        shift, shift_sd = self.short_run
-        rest = np.array([run.log_value for run in runs]) - self.mean[at] - shift * halvings
+        rest = np.array([run.log_value for run in runs]) - self.mean[at]
         level = float(rest.mean())  # the level's prior lies here: it is as good as unknown
         over_points = self.covariance + LEVEL_SD**2
-        noise = np.diag([noise_sd**2 / run.effort for run in runs])
-        over_runs = over_points[np.ix_(at, at)] + shift_sd**2 * np.outer(halvings, halvings) + noise
+        over_runs = over_points[np.ix_(at, at)] + noise_sd**2 * np.eye(len(at))
         gain = np.linalg.solve(over_runs, over_points[at]).T
         mean = self.mean + level + gain @ (rest - level)
         return Belief(mean, over_points - gain @ over_points[at], noise_sd)
 
 
 def noise_of(runs: Sequence[Run]) -> float:
-    """The sd of a whole run's log, from repeats of a point at the same effort."""
-    repeats: dict[tuple[int, float], list[float]] = {}
+    """The sd of a run's log, from repeats of a point."""
+    repeats: dict[int, list[float]] = {}
     for run in runs:
-        repeats.setdefault((run.at, run.effort), []).append(run.log_value)
+        repeats.setdefault(run.at, []).append(run.log_value)
     squares, freedom = NOISE_RUNS * NOISE_SD**2, float(NOISE_RUNS)
-    for (_, effort), values in repeats.items():
-        squares += effort * float(np.var(values)) * len(values)
+    for values in repeats.values():
+        squares += float(np.var(values)) * len(values)
         freedom += len(values) - 1
     return math.sqrt(squares / freedom)
 
