@@ -157,7 +157,7 @@ def main() -> None:
         grid = grid_of(space, args.streams)
         points = list(grid.points())
         document = json.loads(path.read_text()) if path.exists() else new(bench, space, grid, points, args.streams)
-        prior = prior_of(space, machine_limits(bench.machine))
+        prior = prior_of(space, machine_limits(bench.machine), "chat")
         document["prior"] = [
             [*key, *expected] for key, expected in prior.items() if key[1] in GRIDS[args.streams].get(key[0], ())
         ]

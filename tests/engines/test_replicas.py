@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from paretoken.engines.exchange import exchange
-from paretoken.engines.replicas import Replicas, launch_candidate, split_cores
+from paretoken.engines.llamacpp import LlamaCpp, LlamaCppSettings
+from paretoken.engines.replicas import Replicas, launch_candidate, launch_commands, split_cores
 from paretoken.engines.script import ScriptedSettings
 from paretoken.engines.scripted import Scripted
 from paretoken.errors import EngineError, UsageError
@@ -48,3 +49,17 @@ def test_two_replicas_answer_on_cores_of_their_own_and_stop_together(tmp_path: P
 def test_a_replica_that_does_not_start_leaves_none_running() -> None:
     with pytest.raises(EngineError):
         launch_candidate(Scripted(), None, ScriptedSettings.from_json({"ready_after_s": 60}), 2, timeout_s=0.5)
+
+
+def test_the_commands_for_people_pin_each_process_to_its_cores_and_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0, 1}, raising=False)
+    engine, settings = LlamaCpp(), LlamaCppSettings(threads=1)
+    (alone,) = launch_commands(engine, settings, "m.gguf")
+    assert alone[0] == "llama-server" and "--port" not in alone
+    first, second = launch_commands(engine, settings, "m.gguf", 2)
+    assert (first[:4], second[:4]) == (
+        ["taskset", "--cpu-list", "0", "llama-server"],
+        ["taskset", "--cpu-list", "1", "llama-server"],
+    )
+    assert [words[words.index("--port") + 1] for words in (first, second)] == ["8080", "8081"]
+    assert launch_commands(Scripted(), ScriptedSettings(), None, 2) == []

@@ -163,3 +163,14 @@ def test_request_rates_that_cannot_be() -> None:
     assert req_s([record(0)], window, edges, 0).reasons["value"].startswith("n=1")
     assert full_window_req_s([failed(0)]).value == 0.0
     assert full_window_req_s([record(0, ttft_s=0.0, tokens=1)]).value is None
+
+
+def test_one_wave_of_answers_that_end_together_has_no_sustained_rate() -> None:
+    """Eight streams, eight equal requests: all end within 10 ms after two seconds, which are not 800 a second."""
+    records = closed_loop(8, [2.0 + 0.001 * k for k in range(8)])
+    load = Load(concurrency=8)
+    window = window_of(records, load)
+    found = req_s(records, window, block_edges(records, window), 0)
+    assert found.value is None
+    assert found.reasons["value"].endswith("one wave, not a rate")
+    assert full_window_req_s(records).value == pytest.approx(4, rel=0.01)

@@ -98,7 +98,7 @@ def choice(winner: str, half: str, study: str) -> dict[str, Any]:
         "commands": {
             "serve": f"paretoken serve {study}",
             "verify": f"paretoken verify {study}",
-            "launch": ["llama-server", "--model", "my model.Q8_0.gguf", "--parallel", "8", "--ctx-size", "4096"],
+            "launch": [["llama-server", "--model", "my model.Q8_0.gguf", "--parallel", "8", "--ctx-size", "4096"]],
         },
         "prompt_cache": {"baseline": {"hit_rate": 0.62}, "recommended": {"hit_rate": 0.71}},
         "speculation": {"acceptance": 0.34, "words": "drafts by n-gram, so few that it was switched off"},

@@ -26,11 +26,18 @@ def test_a_launch_command_can_be_pasted_into_a_shell() -> None:
     result = sample()
     found = {command["name"]: command["text"] for command in commands(Reading(result))}
     assert found["Verify it again"] == f"paretoken verify {STUDY}"
-    assert shlex.split(found["On your own llama.cpp"]) == result["commands"]["launch"]
-    result["commands"]["launch"] = ["llama-server", "a; rm\x1b[2J -rf", "two  spaces"]
+    assert shlex.split(found["On your own llama.cpp"]) == result["commands"]["launch"][0]
+    result["commands"]["launch"] = [["llama-server", "a; rm\x1b[2J -rf", "two  spaces"]]
     pasted = commands(Reading(result))[-1]["text"]
     assert pasted.isprintable()
     assert shlex.split(pasted) == ["llama-server", "a; rm�[2J -rf", "two  spaces"]
+
+
+def test_each_process_of_several_has_its_command() -> None:
+    result = sample()
+    result["commands"]["launch"] = [["taskset", "--cpu-list", str(n), "llama-server"] for n in (0, 1)]
+    shown = commands(Reading(result))[-2:]
+    assert [command["name"] for command in shown] == [f"On your own llama.cpp, process {n}" for n in (1, 2)]
 
 
 def test_a_document_of_before_still_says_how_to_serve() -> None:

@@ -8,6 +8,7 @@ from paretoken.errors import UsageError
 from paretoken.models.find import resolve
 from paretoken.search.space import Point
 from paretoken.study.ablation import ablations_of, further_points
+from paretoken.study.prior import prior_of
 from paretoken.study.space import Space, space_for
 
 from ..models.gguf_builder import small_llama
@@ -90,3 +91,9 @@ def test_a_technique_that_another_needs_says_why_it_cannot_be_taken_out(space_at
     assert found["batching"].removed is None and "replicas" in str(found["batching"].why_not)
     assert found["replicas"].alone is None
     assert found["replicas"].removed == space.hand
+
+
+def test_drafts_are_expected_to_pay_only_where_answers_copy_their_prompt(space_at: Callable[[int], Space]) -> None:
+    space = space_at(1)
+    talk, copies = (prior_of(space, None, asks)["speculate", "ngram-simple"] for asks in ("chat", "copying"))
+    assert talk[0] < 0 < copies[0]

@@ -38,7 +38,7 @@ def serve(ctx: click.Context, study: str, host: str, port: int, api_key_env: str
                 "Spread the load over them: a conversation stays where it began, a new one goes to the least busy.",
                 err=True,
             )
-        if command := winner.command(where):
+        for command in winner.commands(where):
             click.echo(f"The same by the engine's own server: {for_copying(command)}", err=True)
         click.echo("\n".join(base_urls))
 

@@ -17,6 +17,8 @@ from typing import Any, Self
 from paretoken.engines.base import LOCAL, START_TIMEOUT_S, Engine, Listen, Running, Settings
 from paretoken.errors import UsageError
 
+FIRST_PORT = 8080  # in commands for people, who have to know the others too
+
 
 def split_cores(count: int, cores: Sequence[int] | None = None) -> list[tuple[int, ...]]:
     """The cores that we may use (by default the affinity's) in `count` disjoint groups, sizes one apart at most; whole
@@ -78,6 +80,21 @@ class Replicas:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+
+def launch_commands(
+    engine: Engine, settings: Settings, model_path: str | None, replicas: int = 1, listen: Listen = LOCAL
+) -> list[list[str]]:
+    """The same by the engine's own server, for people: a command line a replica, each on its cores and at its port;
+    none where the engine has no server of its own. A client has to spread its requests over them."""
+    if replicas == 1:
+        return [command] if (command := engine.launch_command(settings, model_path, listen)) else []
+    found = []
+    for number, cores in enumerate(split_cores(replicas)):
+        at = replace(listen, port=(listen.port or FIRST_PORT) + number)
+        if command := engine.launch_command(settings, model_path, at):
+            found.append(["taskset", "--cpu-list", ",".join(map(str, cores)), *command])
+    return found
 
 
 def launch_candidate(

@@ -23,6 +23,9 @@ OPEN = "open loop: from the first answer's end to the last arrival"
 WHOLE = "whole run"
 MOST_BLOCKS = 50
 FEWEST_BLOCKS = 5
+# Of a window, between the first and the last answer's end: equal requests of equal streams end together, in waves, and
+# within one wave (completions − 1)/(last − first) says nothing of the rate.
+LEAST_SPAN_SHARE = 0.25
 # Answers without a token count make the sum too small; beyond this share there is no sum.
 UNCOUNTED_SHARE = 0.01
 
@@ -212,6 +215,10 @@ def req_s(records: Sequence[Record], window: Window, edges: Floats, seed: int) -
     value = sustained_req_s(inside)
     if value is None:
         return Scalar.unknown(f"n={len(inside)}: a rate needs two answers at different moments")
+    span_s = inside[-1] - inside[0]
+    if span_s < LEAST_SPAN_SHARE * window.length_s:
+        seen = f"all {len(inside)} answers inside the window ended within {span_s:.3g} of its {window.length_s:.3g} s"
+        return Scalar.unknown(f"{seen}: one wave, not a rate")
     counts = np.histogram(inside, bins=edges)[0].astype(np.float64)
     spread = mean_interval(counts, seed) if len(counts) >= FEWEST_BLOCKS else None
     if spread is None:

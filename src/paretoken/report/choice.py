@@ -62,12 +62,14 @@ def commands(reading: Reading) -> list[dict[str, str]]:
     """What can be copied: name, text, and what it is for."""
     serve = serve_command(reading)
     held = mapping(reading.result.get("commands")) if reading.recommended is not None and not reading.invalid else {}
-    launch = held.get("launch")
-    words = [_argument(word) for word in launch] if isinstance(launch, list | tuple) else []
+    launches = [
+        shlex.join(_argument(word) for word in words) for words in held.get("launch") or () if isinstance(words, list)
+    ]
+    own = "On your own llama.cpp"
     wanted = (
         ("Serve it", serve),
         ("Verify it again", plain(held.get("verify") or "")),
-        ("On your own llama.cpp", shlex.join(words)),
+        *((own if len(launches) == 1 else f"{own}, process {n}", text) for n, text in enumerate(launches, start=1)),
     )
     return [{"name": name, "text": text} for name, text in wanted if text]
 

@@ -25,13 +25,15 @@ SETTINGS = {
     "threads": (-0.35, 0.3),
     "replicas": (-0.1, 0.25),
     "prefill_chunk": (-0.1, 0.15),
-    "speculate": (-0.05, 0.2),
-    "samplers": (0.03, 0.06),
+    "speculate": (-0.02, 0.06),
+    "samplers": (0.01, 0.05),
 }
+SPECULATE_COPYING = (0.1, 0.1)  # where answers repeat their prompt
 
 
-def prior_of(space: Space, limits: Limits | None) -> Prior:
-    """Without limits of the machine only the deviations are known."""
+def prior_of(space: Space, limits: Limits | None, asks: str) -> Prior:
+    """For the workload of the name `asks`. Without limits of the machine only the deviations are known."""
+    settings = {**SETTINGS, **({"speculate": SPECULATE_COPYING} if asks == "copying" else {})}
     header = read_header(space.model.path)
     sizes = dimensions(header)
     given_bytes = sizes.weight_bytes_per_step
@@ -48,7 +50,7 @@ def prior_of(space: Space, limits: Limits | None) -> Prior:
                 gain = slots * _step_s(sizes, limits, given_bytes, 1) / _step_s(sizes, limits, given_bytes, slots)
                 found[axis.name, option] = math.log(gain), SLOTS_SD
             elif option != DEFAULT:
-                found[axis.name, option] = SETTINGS.get(axis.name, (0.0, 0.2))
+                found[axis.name, option] = settings.get(axis.name, (0.0, 0.2))
     return found
 
 

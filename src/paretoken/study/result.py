@@ -10,6 +10,7 @@ from typing import Any
 from paretoken.core.candidate import Candidate
 from paretoken.core.doubt import Doubt
 from paretoken.core.provenance import Provenance
+from paretoken.engines.replicas import launch_commands
 from paretoken.frontier.knee import knee
 from paretoken.frontier.pareto import Coordinate, Point, frontier
 from paretoken.metrics.definitions import definitions_json
@@ -83,12 +84,14 @@ def _commands(steps: Steps, recommended: Side | None) -> dict[str, Any]:
     found: dict[str, Any] = {
         "serve": f"paretoken serve {steps.file.id}",
         "verify": f"paretoken verify {steps.file.id}",
-        "launch": None,
+        "launch": [],
     }
     if recommended is not None:
         candidate = recommended.candidate
         settings = steps.bench.settings(dict(candidate.engine_settings))
-        found["launch"] = steps.bench.engine.launch_command(settings, f"{candidate.model.name}.gguf") or None
+        found["launch"] = launch_commands(
+            steps.bench.engine, settings, f"{candidate.model.name}.gguf", candidate.replicas
+        )
     return found
 
 

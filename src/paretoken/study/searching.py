@@ -21,7 +21,7 @@ from paretoken.study.steps import Steps
 
 
 def strategy_for(steps: Steps, state: State) -> Strategy:
-    prior = prior_of(state.space, state.limits)
+    prior = prior_of(state.space, state.limits, steps.asks)
     problem = Problem(state.space.tree, prior, steps.seed, state.plan.budget.trials)
     found: Strategy = STRATEGIES.load(steps.strategy)(problem)
     return found

@@ -13,6 +13,7 @@ import msgspec
 from paretoken.core.candidate import Applied, Candidate, Model
 from paretoken.engines import ENGINES
 from paretoken.engines.base import Engine, Listen, Settings
+from paretoken.engines.replicas import launch_commands
 from paretoken.errors import CaptureError, ModelError
 from paretoken.models.find import resolve
 from paretoken.models.fingerprint import fingerprint
@@ -35,9 +36,9 @@ class Winner:
     def replicas(self) -> int:
         return self.candidate.replicas
 
-    def command(self, listen: Listen) -> list[str]:
-        """An equivalent command of the engine's own server, for people."""
-        return self.engine.launch_command(self.settings, self.model.path, listen)
+    def commands(self, listen: Listen) -> list[list[str]]:
+        """Equivalent commands of the engine's own server, one a replica, for people."""
+        return launch_commands(self.engine, self.settings, self.model.path, self.replicas, listen)
 
 
 def winner_of(home: Path, study_id: str) -> Winner:
