@@ -13,6 +13,7 @@ from paretoken.search.step_time import (
     NOISE_SD,
     LinearModel,
     Run,
+    Vector,
     noise_of,
 )
 
@@ -54,7 +55,7 @@ def test_two_points_by_hand() -> None:
     """With a level as good as unknown, the effect's posterior is the weighted mean of prior and difference."""
     model = LinearModel(Tree((Axis("a", (0, 1), "service"),)), {("a", 1): (0.5, 0.2)})
     belief = model.after([Run(0, 1.0), Run(1, 1.3)])
-    unexplained = 2 * DEVIATION_SD**2 + 2 * NOISE_SD**2
+    unexplained = 2 * DEVIATION_SD**2 + 2 * belief.noise_sd**2
     signal = 0.2**2 + 2 * DEVIATION_SD**2
     share = signal / (0.2**2 + unexplained)
     assert belief.mean[1] - belief.mean[0] == pytest.approx(0.5 + share * (0.3 - 0.5), abs=1e-4)
@@ -70,9 +71,24 @@ def test_many_runs_find_additive_effects_at_points_that_were_not_run() -> None:
     assert belief.mean == pytest.approx(rates, abs=0.05)
 
 
-def test_noise_comes_from_repeats_and_is_the_stated_value_without() -> None:
-    assert noise_of([Run(0, 1.0), Run(1, 2.0), Run(2, 3.0)]) == NOISE_SD
+def test_noise_is_the_stated_value_while_runs_agree_with_it_and_rises_with_repeats_that_do_not() -> None:
+    assert noise_of(np.zeros((1, 1)), np.zeros(1)) < NOISE_SD * 1.05
     draws = np.random.default_rng(0).normal(0.0, 0.2, size=400)
-    assert noise_of([Run(0, float(draw)) for draw in draws]) == pytest.approx(0.2, rel=0.05)
-    two = noise_of([Run(0, 0.0), Run(0, 0.2)])
-    assert two == pytest.approx(math.sqrt((NOISE_RUNS * NOISE_SD**2 + 0.02) / (NOISE_RUNS + 1)))
+    assert noise_of(np.zeros((400, 400)), draws) == pytest.approx(0.2, rel=0.1)
+    two = noise_of(np.zeros((2, 2)), np.array([-0.1, 0.1]))
+    assert two == pytest.approx(math.sqrt((NOISE_RUNS * NOISE_SD**2 + 0.02) / (NOISE_RUNS + 2)), rel=0.1)
+
+
+def test_noise_leaves_out_what_the_terms_explain_and_keeps_what_they_do_not() -> None:
+    apart = np.array([-0.5, 0.5, -0.5, 0.5])  # two points, twice each: they differ, and their repeats agree
+    one_each: Vector = np.kron(np.ones((2, 2)), np.eye(2)).astype(np.float64)
+    assert noise_of(one_each, apart) <= NOISE_SD
+    assert noise_of(0.001 * one_each, apart) > 0.2
+
+
+def test_a_rough_hour_weakens_what_one_lucky_run_says() -> None:
+    model = LinearModel(TWO, {("a", 1): LOOK, ("b", 1): LOOK})
+    calm = model.after([Run(0, 1.0), Run(0, 1.02), Run(0, 0.98), Run(2, 1.2)])
+    rough = model.after([Run(0, 1.0), Run(0, 1.5), Run(0, 0.5), Run(2, 1.2)])
+    assert rough.noise_sd > 2 * calm.noise_sd
+    assert rough.mean[2] - rough.mean[0] < calm.mean[2] - calm.mean[0]

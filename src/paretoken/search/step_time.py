@@ -5,10 +5,11 @@
 
 Every term is Gaussian, so the answer is: a mean and a covariance over all points, from a prior of the same kind (the
 roofline's word on each option: it orders, it does not judge). A default option has no effect; the effects of all
-others are against it. Noise is estimated from repeats, pulled to a stated value while there are few.
+others are against it. Noise is estimated from what the terms leave unexplained, repeats included, pulled to a stated
+value while there are few runs: in a rough hour runs scatter two or three times as much, and a search that does not see
+that takes its first lucky run for the truth.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -24,8 +25,9 @@ EFFECT_SD = 0.25  # of the log-effect of an option that the prior says nothing a
 LEAST_EFFECT_SD = 0.05  # however sure a prior is: it orders, and one or two runs must be able to contradict it
 INTERACTION_SHARE = 0.25  # sd of an interaction, of the geometric mean of its two effects' sd
 DEVIATION_SD = 0.02  # of what only this very point does
-NOISE_SD = 0.07  # of one run's log, until repeats say otherwise
-NOISE_RUNS = 4  # how many repeats that stated noise counts for
+NOISE_SD = 0.07  # of one run's log, until runs say otherwise
+NOISE_RUNS = 8  # how many runs that stated noise counts for
+NOISES = NOISE_SD * np.geomspace(0.5, 6.0, 26)  # what is considered: beyond 40 % a run says nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,29 +67,28 @@ class LinearModel:
 
     def after(self, runs: Sequence[Run]) -> Belief:
         """What is believed of every point after these runs; without any, the prior around 0."""
-        noise_sd = noise_of(runs)
         if not runs:
-            return Belief(self.mean, self.covariance + LEVEL_SD**2, noise_sd)
+            return Belief(self.mean, self.covariance + LEVEL_SD**2, NOISE_SD)
         at = np.array([run.at for run in runs])
         rest = np.array([run.log_value for run in runs]) - self.mean[at]
         level = float(rest.mean())  # the level's prior lies here: it is as good as unknown
         over_points = self.covariance + LEVEL_SD**2
+        noise_sd = noise_of(over_points[np.ix_(at, at)], rest - level)
         over_runs = over_points[np.ix_(at, at)] + noise_sd**2 * np.eye(len(at))
         gain = np.linalg.solve(over_runs, over_points[at]).T
         mean = self.mean + level + gain @ (rest - level)
         return Belief(mean, over_points - gain @ over_points[at], noise_sd)
 
 
-def noise_of(runs: Sequence[Run]) -> float:
-    """The sd of a run's log, from repeats of a point."""
-    repeats: dict[int, list[float]] = {}
-    for run in runs:
-        repeats.setdefault(run.at, []).append(run.log_value)
-    squares, freedom = NOISE_RUNS * NOISE_SD**2, float(NOISE_RUNS)
-    for values in repeats.values():
-        squares += float(np.var(values)) * len(values)
-        freedom += len(values) - 1
-    return math.sqrt(squares / freedom)
+def noise_of(expected: Vector, rest: Vector) -> float:
+    """The likeliest sd of a run's log. `expected`: the runs' covariance without noise, by the terms' prior; `rest`: the
+    runs' logs without the prior's mean, shape (n,). The stated value has the weight of NOISE_RUNS runs."""
+    spread, turned = np.linalg.eigh(expected)
+    squares = (turned.T @ rest) ** 2
+    variance = np.maximum(spread, 0.0)[None, :] + (NOISES**2)[:, None]
+    misfit = np.sum(np.log(variance) + squares / variance, axis=1)
+    stated = NOISE_RUNS * (2 * np.log(NOISES) + NOISE_SD**2 / NOISES**2)
+    return float(NOISES[int(np.argmin(misfit + stated))])
 
 
 def _prior_over(tree: Tree, prior: Mapping[tuple[str, Option], tuple[float, float]]) -> tuple[Vector, Vector]:
