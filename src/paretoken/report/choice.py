@@ -62,8 +62,11 @@ def commands(reading: Reading) -> list[dict[str, str]]:
     """What can be copied: name, text, and what it is for."""
     serve = serve_command(reading)
     held = mapping(reading.result.get("commands")) if reading.recommended is not None and not reading.invalid else {}
+    processes = held.get("launch")  # a list of words each
     launches = [
-        shlex.join(_argument(word) for word in words) for words in held.get("launch") or () if isinstance(words, list)
+        shlex.join(_argument(word) for word in words)
+        for words in (processes if isinstance(processes, list) else ())
+        if isinstance(words, list)
     ]
     own = "On your own llama.cpp"
     wanted = (
