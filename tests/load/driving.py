@@ -11,8 +11,8 @@ from paretoken.load.lines import lines_of
 from paretoken.load.loop import Facts, Loop
 from paretoken.load.one import FrameList
 from paretoken.load.schedule import ClosedLoop, Endpoint, OpenLoop, Planned, Schedule, Timeouts
-from paretoken.load.sockets import kernel_stamps
-from paretoken.records.capture import Frame
+from paretoken.load.stamps import kernel_stamps
+from paretoken.records.capture import LEFT, Frame
 from paretoken.records.read import records_of
 
 PATIENT = Timeouts(connect_s=5.0, first_byte_s=5.0, gap_s=5.0, total_s=10.0)
@@ -61,7 +61,8 @@ class Driven:
         return [record.reply.error or record.outcome for record in self.records]
 
     def kinds(self, request_id: int) -> list[int]:
-        return [frame.kind for frame in self.frames if frame.request_id == request_id]
+        """In their order, without the kernel's transmit stamp, which comes when it comes, and not everywhere."""
+        return [frame.kind for frame in self.frames if frame.request_id == request_id and frame.kind != LEFT]
 
 
 def drive(plan: Schedule, **how: object) -> Driven:

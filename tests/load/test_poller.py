@@ -41,15 +41,18 @@ def test_it_never_sleeps_past_the_moment_that_something_is_due(
     rounded_s: list[float] = []
     exact_s: list[float] = []
 
-    def selector(timeout: float) -> list[object]:
-        rounded_s.append(math.ceil(timeout * 1000) / 1000)
-        return []
+    class Queue:
+        def poll(self, timeout: float, _: int) -> list[object]:
+            rounded_s.append(math.ceil(timeout * 1000) / 1000)
+            return []
+
+        def close(self) -> None: ...
 
     def select(r: object, w: object, x: object, timeout: float) -> tuple[list[int], list[int], list[int]]:
         exact_s.append(timeout)
         return [], [], []
 
-    monkeypatch.setattr(poller._selector, "select", selector)
+    monkeypatch.setattr(poller, "_queue", Queue())
     monkeypatch.setattr("select.select", select)
     for left_ns in (9_999_999, 2_000_001, 2_000_000, 1_300_000, 200_001, 200_000, 50, -7):
         rounded_s.clear()

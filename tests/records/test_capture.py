@@ -19,6 +19,7 @@ from paretoken.records.capture import (
     NO_REQUEST,
     READ,
     RUN,
+    SINCE_THE_LAST,
     CaptureWriter,
     Frame,
     RunStamp,
@@ -28,22 +29,30 @@ from paretoken.records.capture import (
     run_stamp,
 )
 
-FRAMES = [Frame(1, 1, 10, b""), Frame(1, 4, 2**63, b"\x00data\xff" * 100), Frame(NO_REQUEST, 7, 12, b"{}")]
+FRAMES = [Frame(1, 1, 10, b""), Frame(1, 4, 2**63, b"\x00data\xff" * 100, 250_000), Frame(NO_REQUEST, 7, 12, b"{}")]
 
 
 def written(path: Path, frames: list[Frame]) -> Path:
     with CaptureWriter(path) as writer:
         for frame in frames:
-            writer.append(frame.kind, frame.request_id, frame.t_ns, frame.data)
+            writer.append(frame.kind, frame.request_id, frame.t_ns, frame.data, frame.within_ns)
     return path
 
 
 def test_the_layout_is_the_one_promised(tmp_path: Path) -> None:
     data = written(tmp_path / "c", FRAMES[:2]).read_bytes()
     assert data[:8] == MAGIC
-    assert struct.unpack_from("<IBQI", data, 8) == (1, 1, 10, 0)
-    assert struct.unpack_from("<IBQI", data, 25) == (1, 4, 2**63, 600)
-    assert data[42:] == FRAMES[1].data
+    assert struct.unpack_from("<IBQII", data, 8) == (1, 1, 10, SINCE_THE_LAST, 0)
+    assert struct.unpack_from("<IBQII", data, 29) == (1, 4, 2**63, 250_000, 600)
+    assert data[50:] == FRAMES[1].data
+
+
+def test_a_capture_of_the_first_version_is_read(tmp_path: Path) -> None:
+    """It does not tell within which time a read's bytes came."""
+    path = tmp_path / "old"
+    path.write_bytes(b"PTKCAP\x00\x01" + struct.pack("<IBQI", 1, READ, 7, 3) + b"abc")
+    assert is_capture(path)
+    assert list(read_capture(path)) == [Frame(1, READ, 7, b"abc", SINCE_THE_LAST)]
 
 
 @given(
@@ -105,7 +114,7 @@ def test_a_torn_last_frame_is_dropped_wherever_it_is_torn(tmp_path: Path) -> Non
         assert list(read_capture(path)) == FRAMES[:2]
 
 
-HEADER = struct.Struct("<IBQI")
+HEADER = struct.Struct("<IBQII")
 
 
 @pytest.mark.parametrize(
@@ -114,15 +123,15 @@ HEADER = struct.Struct("<IBQI")
         b"",
         b"PTK",
         b"{}",
-        b"PTKCAP\x00\x02" + HEADER.pack(1, 1, 1, 0),
-        MAGIC + HEADER.pack(1, 0, 1, 0),
-        MAGIC + HEADER.pack(1, 200, 1, 0),
-        MAGIC + HEADER.pack(1, READ, 1, FRAME_LIMIT + 1),
-        MAGIC + HEADER.pack(1, READ, 1, 3) + b"abc" + b"\xff" * 17,
+        b"PTKCAP\x00\x03" + HEADER.pack(1, 1, 1, 0, 0),
+        MAGIC + HEADER.pack(1, 0, 1, 0, 0),
+        MAGIC + HEADER.pack(1, 200, 1, 0, 0),
+        MAGIC + HEADER.pack(1, READ, 1, 0, FRAME_LIMIT + 1),
+        MAGIC + HEADER.pack(1, READ, 1, 0, 3) + b"abc" + b"\xff" * 21,
         b"\x78",
         b"\x78\x9cjunk",
         zlib.compress(b"not a capture"),
-        zlib.compress(MAGIC + HEADER.pack(1, READ, 1, 3) + b"abc")[:-3],
+        zlib.compress(MAGIC + HEADER.pack(1, READ, 1, 0, 3) + b"abc")[:-3],
         zlib.compress(MAGIC)[:-1] + b"\x00",
     ],
 )
@@ -152,7 +161,7 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path, make: Callable[[Path
 def test_a_small_file_does_not_become_an_endless_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("paretoken.records.capture.TOTAL_LIMIT", 10_000_000)
     path = tmp_path / "capture"
-    path.write_bytes(zlib.compress(MAGIC + HEADER.pack(1, READ, 1, 2**24) + bytes(2**24)))
+    path.write_bytes(zlib.compress(MAGIC + HEADER.pack(1, READ, 1, 0, 2**24) + bytes(2**24)))
     with pytest.raises(CaptureError, match="grows beyond"):
         list(read_capture(path))
 

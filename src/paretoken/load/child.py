@@ -23,7 +23,7 @@ from paretoken.load.lines import lines_of
 from paretoken.load.loop import Loop
 from paretoken.load.progress import DISK_STATUS, Progress, to_line
 from paretoken.load.schedule import Schedule, schedule_from_json
-from paretoken.load.sockets import kernel_stamps
+from paretoken.load.stamps import kernel_stamps
 from paretoken.records.capture import CaptureWriter
 
 _STDIN, _STDOUT = 0, 1

@@ -6,13 +6,14 @@ calls it when its connection can be read or written.
 """
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 from paretoken.load.poller import READ, WRITE
 from paretoken.load.sockets import Connection
-from paretoken.records.capture import CONNECTED, END, SENT, STARTED
+from paretoken.load.stamps import stamp_of
+from paretoken.records.capture import CONNECTED, END, LEFT, SENT, SINCE_THE_LAST, STARTED
 from paretoken.records.capture import READ as READ_FRAME
-from paretoken.wire.http1 import ResponseReader
+from paretoken.wire.framing import ResponseEnd
 
 STALE = "stale"  # the server closed a kept connection and answered nothing on it: try another one
 
@@ -22,57 +23,76 @@ _CONNECTING, _SENDING, _READING = range(3)
 class Sink(Protocol):
     """Where frames go: records.capture.CaptureWriter, or a list."""
 
-    def append(self, kind: int, request_id: int, t_ns: int, data: bytes = b"") -> None: ...
+    def append(
+        self, kind: int, request_id: int, t_ns: int, data: bytes = b"", within_ns: int = SINCE_THE_LAST
+    ) -> None: ...
+
+
+class Turn:
+    """What a turn of the loop knows of everything that is read in it."""
+
+    __slots__ = ("merged", "since_ns")
+
+    def __init__(self) -> None:
+        self.since_ns = 0  # nothing of it had come then
+        self.merged = 0  # reads whose bytes came in more than one segment, as far as is known
 
 
 class Exchange:
     __slots__ = (
+        "_bytes_before",
+        "_left_known",
         "_message",
         "_now",
         "_reader",
+        "_reads_before",
         "_reused",
         "_sent",
         "_sink",
         "_state",
+        "_turn",
         "connection",
         "end_ns",
-        "heard_ns",
+        "heard",
         "how",
         "id",
         "interest",
         "line",
+        "ordinary",
         "position",
         "quiet_since_ns",
-        "read_bytes",
-        "reads",
         "started_ns",
         "unstamped",
+        "unstamped_sends",
     )
 
     connection: Connection  # from `take` on
 
     def __init__(
-        self, position: int, line: int, request_id: int, message: bytes, sink: Sink, now: Callable[[], int]
+        self, position: int, line: int, request_id: int, message: bytes, sink: Sink, now: Callable[[], int], turn: Turn
     ) -> None:
-        """`line`: which of the run's endpoints it goes to."""
+        """`line`: which of the run's endpoints it goes to. `turn` is the loop's present one."""
         self.position = position
         self.line = line
         self.id = request_id
         self._message = message
         self._sink = sink
         self._now = now
-        self._reader = ResponseReader(keep_body=False)
+        self._turn = turn
+        self._reader = ResponseEnd()
         self._state = _CONNECTING
         self.interest = WRITE  # what it waits for
         self._reused = False
         self._sent = 0
+        self._left_known = True  # whether there is no transmit stamp to wait for
         self.started_ns = 0
         self.end_ns = 0
         self.how: str | None = None
-        self.reads = 0
+        self.ordinary = False  # whether the next read may go the short way (intake.py)
+        self._reads_before = self._bytes_before = 0
         self.unstamped = 0  # reads without a stamp of the kernel's
-        self.read_bytes = 0
-        self.heard_ns = 0  # stamp of the last read since the loop last looked; 0: nothing came
+        self.unstamped_sends = 0
+        self.heard = 0  # reads when the loop last looked
         self.quiet_since_ns = 0
 
     def start(self, started_ns: int) -> None:
@@ -84,8 +104,15 @@ class Exchange:
         self.connection = connection
         self._reused = reused
         self._sent = 0
-        self._state = _SENDING if reused else _CONNECTING
+        self._state = _CONNECTING
+        if reused:
+            self._begin()
         self._write()
+
+    def _begin(self) -> None:
+        """The connection stands: what is read from now on is the answer."""
+        self._state = _SENDING
+        self._reads_before, self._bytes_before = self.connection.reads, self.connection.read_bytes
 
     def refuse(self, error: OSError) -> None:
         """No connection could even begin to be opened."""
@@ -110,8 +137,10 @@ class Exchange:
     def ready(self, mask: int) -> int:
         """The connection can be read or written. Returns the stamp of what was read, 0 when nothing was."""
         if self._state == _READING:
+            if not self._left_known or mask != READ:
+                self._note_left()
             return self._read()
-        t_ns = self._read() if mask & READ and self._state == _SENDING else 0
+        t_ns = self._read() if mask & ~WRITE and self._state == _SENDING else 0
         if self.how is None:
             self._write()
         return t_ns
@@ -130,7 +159,7 @@ class Exchange:
                     return
                 self.quiet_since_ns = self._now()
                 self._sink.append(CONNECTED, self.id, self.quiet_since_ns)
-                self._state = _SENDING
+                self._begin()
             if self._state == _SENDING:
                 self._send()
         except OSError as error:
@@ -153,32 +182,70 @@ class Exchange:
         if self.connection.flushed():
             self._state = _READING
             self.interest = READ
+            self._left_known = len(self._message) > self.connection.segment_bytes()
+            self.unstamped_sends = 1
+            self._note_left()
+
+    def _note_left(self) -> None:
+        """On loopback the kernel's transmit stamp is there as soon as the send is done, elsewhere a little later."""
+        t_ns = self.connection.transmitted_ns()
+        if t_ns and not self._left_known:
+            self._left_known = True
+            self.unstamped_sends = 0
+            self._sink.append(LEFT, self.id, t_ns)
 
     def _read(self) -> int:
         try:
-            data, t_ns = self.connection.receive()
+            data, ancillary = self.connection.receive()
         except BlockingIOError:
             return 0
         except OSError as error:
-            self._broken("reset", error)
+            self.failed(error)
             return 0
+        return self.took(data, ancillary)
+
+    def failed(self, error: OSError) -> None:
+        """A read gave an error."""
+        if not isinstance(error, BlockingIOError):
+            self._broken("reset", error)
+
+    def took(self, data: bytes, ancillary: list[Any]) -> int:
+        """What a read gave. Returns its stamp, 0 at the end of the stream."""
         if not data:
             self._closed()
             return 0
-        if not t_ns:
-            t_ns = self._now()
-            self.unstamped += 1
-        self._sink.append(READ_FRAME, self.id, t_ns, data)
-        self.reads += 1
-        self.read_bytes += len(data)
-        self.heard_ns = t_ns
-        reader = self._reader
-        reader.feed(data)
-        if reader.complete:
-            self.finish("complete", t_ns)
-        elif reader.error is not None:
-            self.finish("eof", t_ns, reader.error)
+        connection, reader, turn = self.connection, self._reader, self._turn
+        drained = connection.drained
+        connection.count(data)
+        over = reader.feed(data)
+        t_ns = stamp_of(ancillary) if ancillary else 0
+        several = not reader.whole or data.count(b"\n\n") > 1  # chunks or events, as far as can be seen here
+        if several and t_ns and connection.came_at_once():
+            within_ns = 0
+        else:
+            turn.merged += several
+            if not t_ns:
+                t_ns = self._now()
+                self.unstamped += 1
+            within_ns = t_ns - turn.since_ns
+            if not drained or not 0 < within_ns < SINCE_THE_LAST:
+                within_ns = SINCE_THE_LAST
+        self._sink.append(READ_FRAME, self.id, t_ns, data, within_ns)
+        self.ordinary = (
+            connection.plain and reader.at_edge and connection.drained and self._left_known and self._state == _READING
+        )
+        if over:
+            self.finish("complete" if reader.complete else "eof", t_ns, reader.error or "")
         return t_ns
+
+    @property
+    def reads(self) -> int:
+        """Of this response, on this connection."""
+        return self.connection.reads - self._reads_before if self._state != _CONNECTING else 0
+
+    @property
+    def read_bytes(self) -> int:
+        return self.connection.read_bytes - self._bytes_before if self._state != _CONNECTING else 0
 
     def _closed(self) -> None:
         if self._is_stale():

@@ -14,8 +14,8 @@ from paretoken.load.lines import lines_of
 from paretoken.load.loop import Facts, Loop
 from paretoken.load.progress import Progress
 from paretoken.load.schedule import Schedule
-from paretoken.load.sockets import kernel_stamps
-from paretoken.records.capture import END, READ, SENT, Frame
+from paretoken.load.stamps import kernel_stamps
+from paretoken.records.capture import END, READ, SENT, SINCE_THE_LAST, Frame
 from paretoken.records.read import records_of
 from paretoken.units import NS_PER_S, show_bytes
 from paretoken.wire.http1 import ResponseReader
@@ -54,8 +54,8 @@ class FrameList:
     def location(self) -> str | None:
         return self._reader.headers.get("location")
 
-    def append(self, kind: int, request_id: int, t_ns: int, data: bytes = b"") -> None:
-        self.frames.append(Frame(request_id, kind, t_ns, data))
+    def append(self, kind: int, request_id: int, t_ns: int, data: bytes = b"", within_ns: int = SINCE_THE_LAST) -> None:
+        self.frames.append(Frame(request_id, kind, t_ns, data, within_ns))
         if self._on_body is None:
             return
         if kind == SENT and self._sent_ns is None:

@@ -1,44 +1,38 @@
 """Non-blocking TCP connections that say when the kernel received what they read.
 
-In: an address. Out: bytes with a receive stamp, nanoseconds of CLOCK_REALTIME taken by the kernel as the packet came in
-(SO_TIMESTAMPNS), or 0 where there is none: then the caller looks at its own clock. A stamp is that of the last byte of
-a read. Knows nothing of HTTP. Errors are OSErrors; that nothing can be done yet is BlockingIOError.
+In: an address. Out: bytes with a receive stamp (stamps.py), and when what was sent left. Knows nothing of HTTP. Errors
+are OSErrors; that nothing can be done yet is BlockingIOError.
 """
 
-import contextlib
 import errno
 import os
 import socket
-import struct
-import sys
-import time
-from collections.abc import Iterator
 from typing import Any
 
-from paretoken.units import NS_PER_S
+from paretoken.load.stamps import ANCILLARY_BYTES, KERNEL_STAMPS, ask_for_stamps, received, transmitted_ns
 
 READ_BYTES = 64 * 1024
-_ANCILLARY_BYTES = 64
-# Linux's number on every architecture Python ships wheels for; the socket module does not name it.
-_SO_TIMESTAMPNS = 35
-_STAMP = (socket.SOL_SOCKET, _SO_TIMESTAMPNS)
-_TIMESPEC = struct.Struct("@ll")
-KERNEL_STAMPS = sys.platform == "linux"
-_STAMPS_BEGIN_S = 0.01
 _PENDING = (0, errno.EINPROGRESS, errno.EWOULDBLOCK, errno.EALREADY)
 
 SocketAddress = tuple[Any, ...]
 
 
 class Connection:
-    """One TCP connection being opened, or open. `mask` belongs to the poller: what it watches for."""
+    """One TCP connection being opened, or open. `mask` belongs to the poller: what it watches for. `drained` tells
+    whether the last read took all there was."""
 
-    __slots__ = ("fd", "mask", "sock")
+    __slots__ = ("_proven_reads", "_proven_segments", "drained", "fd", "mask", "read_bytes", "reads", "recvmsg", "sock")
+
+    plain = KERNEL_STAMPS  # what is received is the stream itself, and stamped
 
     def __init__(self, family: int, address: SocketAddress) -> None:
         self.sock = socket.socket(family, socket.SOCK_STREAM)
         self.fd = self.sock.fileno()
+        self.recvmsg = self.sock.recvmsg if KERNEL_STAMPS else self._recv
         self.mask = 0
+        self.drained = True
+        self.reads = self.read_bytes = 0
+        self._proven_reads = self._proven_segments = 0  # as counted when they were last compared
         try:
             self.sock.setblocking(False)
             self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -90,32 +84,49 @@ class Connection:
             return False
         return False
 
-    def receive(self) -> tuple[bytes, int]:
-        """What has come, with its stamp; no bytes at the end of the stream."""
-        if not KERNEL_STAMPS:
-            return self.sock.recv(READ_BYTES), 0
-        data, ancillary, _, _ = self.sock.recvmsg(READ_BYTES, _ANCILLARY_BYTES)
-        # No other ancillary data was asked for, so this is the stamp if it is there at all.
-        if ancillary and ancillary[0][:2] == _STAMP:
-            seconds, nanoseconds = _TIMESPEC.unpack(ancillary[0][2])
-            return data, seconds * NS_PER_S + nanoseconds
-        return data, 0
+    def receive(self) -> tuple[bytes, list[Any]]:
+        """What has come, with its ancillary data; no bytes at the end of the stream."""
+        data, ancillary, _, _ = self.recvmsg(READ_BYTES, ANCILLARY_BYTES)
+        return data, ancillary
+
+    def count(self, data: bytes) -> None:
+        """`data` was received, and is dealt with."""
+        size = len(data)
+        self.reads += 1
+        self.read_bytes += size
+        self.drained = size < READ_BYTES
+
+    def _recv(self, size: int, _: int) -> tuple[bytes, list[Any], int, Any]:
+        return self.sock.recv(size), [], 0, None
+
+    @property
+    def _raw_reads(self) -> int:
+        return self.reads
+
+    @property
+    def _raw_bytes(self) -> int:
+        return self.read_bytes
+
+    def came_at_once(self) -> bool:
+        """Whether the kernel received the last read as one segment, so that its stamp holds for all of its bytes: the
+        segments since the last such question are no more than the reads."""
+        counts = received(self.sock)
+        if counts is None or counts[0] != self._raw_bytes:  # more has come since: nothing can be said of that read
+            return False
+        segments, reads = counts[1] - self._proven_segments, self._raw_reads - self._proven_reads
+        self._proven_segments, self._proven_reads = counts[1], self._raw_reads
+        return segments <= reads
+
+    def transmitted_ns(self) -> int:
+        """The kernel's stamp of the last send, 0 if there is none (yet)."""
+        return transmitted_ns(self.sock) if KERNEL_STAMPS else 0
+
+    def segment_bytes(self) -> int:
+        """The most that leaves in one segment; a transmit stamp of more is that of its last byte. 0: not known."""
+        try:
+            return self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)
+        except OSError:  # no TCP
+            return 0
 
     def close(self) -> None:
         self.sock.close()
-
-
-def ask_for_stamps(sock: socket.socket) -> None:
-    """A kernel without them is met with our own clock: that the option is unknown is no error."""
-    with contextlib.suppress(OSError):
-        sock.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
-
-
-@contextlib.contextmanager
-def kernel_stamps() -> Iterator[None]:
-    """Keep the kernel stamping: it begins some milliseconds after the first socket asks, and stops after the last."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
-        if KERNEL_STAMPS:
-            ask_for_stamps(asking)
-            time.sleep(_STAMPS_BEGIN_S)
-        yield

@@ -5,14 +5,17 @@ stamp of a piece of plain text is that of the read which completed its TLS recor
 """
 
 import ssl
+from typing import Any
 
-from paretoken.load.sockets import Connection, SocketAddress
+from paretoken.load.sockets import READ_BYTES, Connection, SocketAddress
 
 _PIECE_BYTES = 16 * 1024  # one TLS record
 
 
 class TlsConnection(Connection):
-    __slots__ = ("_incoming", "_outgoing", "_over", "_pending", "_tls", "_waits_to_write")
+    __slots__ = ("_bytes", "_incoming", "_outgoing", "_over", "_pending", "_pieces", "_tls", "_waits_to_write")
+
+    plain = False
 
     def __init__(self, family: int, address: SocketAddress, context: ssl.SSLContext, host: str) -> None:
         super().__init__(family, address)
@@ -22,6 +25,15 @@ class TlsConnection(Connection):
         self._pending = b""  # encrypted, not yet taken by the kernel
         self._waits_to_write = True
         self._over = False
+        self._pieces = self._bytes = 0  # received, encrypted
+
+    @property
+    def _raw_reads(self) -> int:
+        return self._pieces
+
+    @property
+    def _raw_bytes(self) -> int:
+        return self._bytes
 
     def ready(self) -> bool:
         if not super().ready():
@@ -58,8 +70,8 @@ class TlsConnection(Connection):
     def is_quiet(self) -> bool:
         return not self._over and super().is_quiet()
 
-    def receive(self) -> tuple[bytes, int]:
-        encrypted, t_ns = super().receive()
+    def receive(self) -> tuple[bytes, list[Any]]:
+        encrypted, ancillary = self._receive()
         if encrypted:
             self._incoming.write(encrypted)
         else:
@@ -68,7 +80,18 @@ class TlsConnection(Connection):
         self.flushed()  # the other side may have asked for something of the protocol's own
         if not plain and not self._over:
             raise BlockingIOError  # no record is complete yet
-        return plain, t_ns
+        return plain, ancillary
+
+    def count(self, data: bytes) -> None:
+        self.reads += 1
+        self.read_bytes += len(data)
+
+    def _receive(self) -> tuple[bytes, list[Any]]:
+        encrypted, ancillary = super().receive()
+        self._pieces += 1
+        self._bytes += len(encrypted)
+        self.drained = len(encrypted) < READ_BYTES
+        return encrypted, ancillary
 
     def _decrypted(self) -> bytes:
         parts = []
@@ -84,7 +107,7 @@ class TlsConnection(Connection):
     def _take_in(self) -> bool:
         """Read what the handshake waits for. False when nothing has come yet."""
         try:
-            encrypted, _ = super().receive()
+            encrypted, _ = self._receive()
         except BlockingIOError:
             return False
         if not encrypted:

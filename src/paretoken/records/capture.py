@@ -1,8 +1,10 @@
 """The capture file: what was sent and received, in frames, appended while the run goes on.
 
-An 8-byte magic with the version, then frames of little-endian (u32 request, u8 kind, u64 t_ns, u32 length) and that
-many bytes. Stamps are CLOCK_REALTIME, because the kernel's receive stamps are. A torn last frame is dropped: the writer
-was killed. A closed run's capture is the same bytes through zlib. What the bytes mean is read.py's business.
+An 8-byte magic with the version, then frames of little-endian (u32 request, u8 kind, u64 t_ns, u32 within_ns, u32
+length) and that many bytes. Stamps are CLOCK_REALTIME, because the kernel's receive stamps are. `within_ns` belongs to
+reads: their bytes came within that long before the stamp, 0 if all came at it. Version 1 had no such field. A torn last
+frame is dropped: the writer was killed. A closed run's capture is the same bytes through zlib. What the bytes mean is
+read.py's business.
 """
 
 import os
@@ -19,7 +21,8 @@ from paretoken.errors import CaptureError, writing
 from paretoken.records.files import opened
 from paretoken.units import NS_PER_S
 
-MAGIC = b"PTKCAP\x00\x01"
+MAGIC = b"PTKCAP\x00\x02"
+_MAGIC_1 = b"PTKCAP\x00\x01"
 RAW_NAME = "capture.bin"
 COMPRESSED_NAME = "capture.bin.z"
 
@@ -31,16 +34,19 @@ END = 5  # how it ended, after a colon an optional reason: b"refused: no such ho
 DUE = 6  # the loop fixed the moment when the request was due
 RUN = 7  # JSON about the run; may come several times, later keys win
 READ_LENGTH = 8  # a read whose bytes were not kept: their number as u32
-KINDS = (STARTED, CONNECTED, SENT, READ, END, DUE, RUN, READ_LENGTH)
+LEFT = 9  # the kernel's transmit stamp of a request that fits one segment
+KINDS = (STARTED, CONNECTED, SENT, READ, END, DUE, RUN, READ_LENGTH, LEFT)
 
 NO_REQUEST = 0xFFFFFFFF  # the request id of a RUN frame
+SINCE_THE_LAST = 0xFFFFFFFF  # as `within_ns`: at any moment since the read before
 
 FRAME_LIMIT = 64 * 1024 * 1024  # no read is near this: a longer frame is a broken file
 TOTAL_LIMIT = 4 * 1024**3  # of a decompressed capture: a small file must not become an endless one
 _SPILL_BYTES = 1024 * 1024
 _STEP_BYTES = 1024 * 1024
 _ZLIB_START = b"\x78"
-_HEADER = struct.Struct("<IBQI")
+_HEADER = struct.Struct("<IBQII")
+_HEADER_1 = struct.Struct("<IBQI")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +55,11 @@ class Frame:
     kind: int
     t_ns: int
     data: bytes
+    within_ns: int = SINCE_THE_LAST
 
 
 def frame_bytes(frame: Frame) -> bytes:
-    return _HEADER.pack(frame.request_id, frame.kind, frame.t_ns, len(frame.data)) + frame.data
+    return _HEADER.pack(frame.request_id, frame.kind, frame.t_ns, frame.within_ns, len(frame.data)) + frame.data
 
 
 class CaptureWriter:
@@ -71,9 +78,8 @@ class CaptureWriter:
         self._pending = len(MAGIC)
         self.flush()
 
-    def append(self, kind: int, request_id: int, t_ns: int, data: bytes = b"") -> None:
-        self._parts.append(_HEADER.pack(request_id, kind, t_ns, len(data)))
-        self._parts.append(data)
+    def append(self, kind: int, request_id: int, t_ns: int, data: bytes = b"", within_ns: int = SINCE_THE_LAST) -> None:
+        self._parts += (_HEADER.pack(request_id, kind, t_ns, within_ns, len(data)), data)
         self._pending += _HEADER.size + len(data)
         if self._pending >= _SPILL_BYTES:
             self.flush()
@@ -108,7 +114,7 @@ def is_capture(path: Path) -> bool:
     """Whether the file begins as a capture does. Raises CaptureError where it cannot be read."""
     with opened(path) as file:
         start = file.read(len(MAGIC))
-    return start == MAGIC or start.startswith(_ZLIB_START)
+    return start in (MAGIC, _MAGIC_1) or start.startswith(_ZLIB_START)
 
 
 def read_capture(path: Path) -> Iterator[Frame]:
@@ -119,16 +125,18 @@ def read_capture(path: Path) -> Iterator[Frame]:
         file.seek(0)
         blocks = iter(lambda: file.read(_STEP_BYTES), b"")
         source = _Source(_inflated(path, blocks) if compressed else blocks)
-        if source.take(len(MAGIC)) != MAGIC:
+        magic = source.take(len(MAGIC))
+        if magic not in (MAGIC, _MAGIC_1):
             raise CaptureError(f"{path} is not a capture of this version")
-        while (header := source.take(_HEADER.size)) is not None:
-            request_id, kind, t_ns, length = _HEADER.unpack(header)
+        header_of = _HEADER if magic == MAGIC else _HEADER_1
+        while (header := source.take(header_of.size)) is not None:
+            request_id, kind, t_ns, *within, length = header_of.unpack(header)
             if kind not in KINDS or length > FRAME_LIMIT:
                 raise CaptureError(f"the capture {path} is broken before byte {source.taken}; its run must be repeated")
             data = source.take(length)
             if data is None:
                 return  # torn: the writer was killed
-            yield Frame(request_id, kind, t_ns, data)
+            yield Frame(request_id, kind, t_ns, data, *within)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ class ResponseReader:
         self.complete = False
         self.keep_alive = False  # known when complete: may the connection carry another request
         self.error: str | None = None
+        self.chunked = False  # known with the status
         self.body_parts: list[bytes] = []
         self.body_bytes = 0
         self._keep_body = keep_body
@@ -98,8 +99,9 @@ class ResponseReader:
         self.status = status
         self._quiet_bytes = 0
         coding = self.headers.get("transfer-encoding", "").rpartition(",")[2].strip().lower()
+        self.chunked = status not in _BODYLESS and coding == "chunked"
         self._until_close = (
-            status not in _BODYLESS and coding != "chunked" and (bool(coding) or "content-length" not in self.headers)
+            status not in _BODYLESS and not self.chunked and (bool(coding) or "content-length" not in self.headers)
         )
 
     def on_body(self, body: bytes) -> None:
