@@ -82,10 +82,11 @@ def measure(ctx: click.Context, /, target: str, settings: tuple[str, ...], **opt
 
 
 def show(document: dict[str, Any], slo: list[str]) -> None:
+    from paretoken.report.server_table import server_lines
     from paretoken.report.tables import metrics_table
 
     print_table(metrics_table(document["metrics"], document["requests"], document["doubts"]))
-    for line in slo:
+    for line in [*server_lines(document), *slo]:
         click.echo(line)
     click.echo(f"Run {document['run']}: paretoken replay {document['run']}")
 

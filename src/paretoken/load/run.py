@@ -73,9 +73,9 @@ def run_load(
 
     `keep_text=False` leaves no prompt and no answer in `run_dir`, however this process ends; the Records returned have
     their text all the same. `on_opening` is called just before the first measured request (before the first of all
-    where the schedule does not rest after its warm-up), `on_closing` just after the last one ended. Raises EndpointError
-    when nothing could be sent at all, CaptureError when `run_dir` holds a run already, DiskError when the run cannot be
-    written; requests that fail are Records.
+    where the schedule does not rest after its warm-up), `on_closing` just after the last one ended. Raises
+    EndpointError when nothing could be sent at all, CaptureError when `run_dir` holds a run already, DiskError when the
+    run cannot be written; requests that fail are Records.
     """
     with writing(run_dir):
         run_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
