@@ -7,7 +7,7 @@ here: the document has the reason.
 from collections.abc import Mapping
 from typing import Any
 
-from paretoken.report.figures import mapping, number, plain, rows, show_ms, show_number
+from paretoken.report.figures import mapping, number, plain, rows, show_ms
 from paretoken.units import show_bytes
 
 _WORDS = {
@@ -27,6 +27,10 @@ _WORDS = {
 _NAMES = {"vllm": "vLLM", "sglang": "SGLang", "tgi": "TGI", "triton": "Triton"}
 
 
+def _show_count(value: float) -> str:
+    return f"{value:,.0f}"
+
+
 def server_lines(document: Mapping[str, Any]) -> list[str]:
     """Means and counts of the measured requests, server / ours."""
     server, host = mapping(document.get("server")), mapping(document.get("host"))
@@ -38,7 +42,7 @@ def _beside(server: Mapping[str, Any]) -> list[str]:
     for row in rows(server.get("beside") or []):
         word, theirs, ours = _WORDS.get(plain(row.get("name"))), number(row.get("server")), number(row.get("ours"))
         if word is not None and theirs is not None:
-            show = show_ms if plain(row.get("name")).endswith("_ms") else show_number
+            show = show_ms if plain(row.get("name")).endswith("_ms") else _show_count
             pairs.append(f"{word} {show(theirs)} / {'–' if ours is None else show(ours)}")
     if not pairs:
         return []
@@ -63,4 +67,6 @@ def _host(host: Mapping[str, Any]) -> list[str]:
             each = number(card.get("joules_per_output_token"))
             shown = "" if each is None else f" ({each:.3g} J an output token)"
             found.append(f"{plain(card.get('name'))} {joules:.3g} J{shown}")
-    return [f"This machine, {plain(host.get('window'))}: {', '.join(found)}"] if found else []
+    whole = "the whole run" in plain(host.get("window"))
+    when = "in the whole run" if whole else "while requests were measured"
+    return [f"This machine {when}: {', '.join(found)}"] if found else []
