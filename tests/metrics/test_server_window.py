@@ -106,7 +106,14 @@ def test_a_restart_is_seen_and_then_nothing_is_said_of_the_window(old: str, new:
 
 def test_a_label_set_that_is_gone_is_no_restart() -> None:
     later = VLLM.replace('vllm:request_success_total{finished_reason="stop",engine="0",model_name="m"} 4.0\n', "")
-    assert later != VLLM and between(VLLM, later).restarted is None
+    found = between(VLLM, later)
+    assert later != VLLM and found.restarted is None
+    assert "requests" not in found.counters  # how many there were is not known
+
+
+def test_a_page_without_what_it_had_is_no_restart() -> None:
+    found = between(VLLM, "something_else 4\n")
+    assert found.restarted is None and not found.counters and not found.histograms
 
 
 def test_what_is_no_number_is_left_out() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from paretoken.core.record import Record
 from paretoken.metrics.server_window import HistogramWindow, ServerWindow, Within
-from paretoken.verification.server_beside import Beside, beside
+from paretoken.verification.server_beside import Beside, beside, by_answers
 from paretoken.wire.server_metrics import DIALECTS
 from tests.made import failed, record
 
@@ -120,6 +120,18 @@ def test_what_each_answer_says_of_itself_needs_no_window() -> None:
     (only,) = beside(None, records).rows
     assert (only.name, round(only.server, 9), round(only.ours or 0, 9)) == ("e2e_by_answers", 0.29, 0.3)
     assert beside(None, RECORDS).rows == ()
+    said = by_answers(records)
+    assert said is not None and said["contradicting"] == 0
+    assert said["e2e_beyond_server_ms"] == {"n": 10, "p50": 10.0, "p95": 10.0, "max": 10.0}
+    assert said["ttft_beyond_prefill_ms"]["max"] == 10.0
+    assert by_answers(RECORDS) is None
+
+
+def test_ollama_s_durations_are_nanoseconds() -> None:
+    timings = {"total_duration": 0.5e9, "prompt_eval_duration": 0.04e9}
+    said = by_answers([replace(RECORDS[0], reply=replace(RECORDS[0].reply, server_timings=timings))])
+    assert said is not None and said["contradicting"] == 1
+    assert said["e2e_beyond_server_ms"]["max"] == -200.0 and said["ttft_beyond_prefill_ms"]["p50"] == 60.0
 
 
 def test_nothing_answered_is_no_division_by_zero() -> None:

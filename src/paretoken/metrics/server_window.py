@@ -116,7 +116,7 @@ def _restarted(before: Page, after: Page, dialect: Dialect) -> str | None:
                 continue
             later = after.series(counted)
             for labels, value in before.series(counted).items():
-                if later.get(labels, value if later else 0.0) < value:
+                if later.get(labels, value) < value:  # a label set that is gone says nothing
                     return f"the server's counter {counted} fell"
     return None
 
@@ -128,7 +128,8 @@ def _change(before: Page, after: Page, name: str, metric: Metric) -> float | Non
     earlier = before.total(name, metric.where)
     if earlier is None and before.series(name, metric.where):
         return None  # it was there, and no number
-    return (later - (earlier or 0.0)) * metric.scale
+    change = later - (earlier or 0.0)
+    return change * metric.scale if change >= 0 else None  # label sets that are gone
 
 
 def _histogram(before: Page, after: Page, name: str, metric: Metric) -> HistogramWindow | None:
@@ -144,6 +145,8 @@ def _histogram(before: Page, after: Page, name: str, metric: Metric) -> Histogra
     now = dict(zip(later.bounds, later.cumulative, strict=True))
     counts = [now[bound] - already.get(bound, 0.0) for bound in bounds]
     count = later.count - earlier.count
+    if count < 0:
+        return None
     scaled = tuple(bound * metric.scale for bound in bounds)
     quantiles = {shown: within for shown, q in SHOWN.items() if (within := _quantile(scaled, counts, count, q))}
     return HistogramWindow(count, (later.sum - earlier.sum) * metric.scale, quantiles)

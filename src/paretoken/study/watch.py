@@ -18,7 +18,7 @@ from paretoken.metrics.latency import measured
 from paretoken.metrics.server_window import window_between
 from paretoken.study.host import HostWatch
 from paretoken.units import ms
-from paretoken.verification.server_beside import beside
+from paretoken.verification.server_beside import beside, by_answers
 from paretoken.wire.server_metrics import Dialect, dialect_of
 
 MEASURED = "from just before the first measured request to just after the last one"
@@ -81,10 +81,12 @@ class Watch:
         records = measured(result.records) if apart else list(result.records)
         host = self._host.seen(records, _client_cpu_s(result, rest if rested else None))
         host = {"window": MEASURED if apart else WHOLE, **host}
+        answers = measured(result.records)
         why = self._why_not(rest if rested else None, apart)
         if why is not None or self._dialect is None:
             empty = {"name": None if self._dialect is None else self._dialect.name, "reason": why}
-            return Seen({**empty, "beside": beside(None, measured(result.records)).as_json()}, host)
+            shown = {**empty, "beside": beside(None, answers).as_json(), "by_answers": by_answers(answers)}
+            return Seen(shown, host)
         return self._compared(records, host)
 
     def _why_not(self, rest: Mapping[str, Any] | None, apart: bool) -> str | None:
@@ -115,6 +117,7 @@ class Watch:
             **window.as_json(),
             "looks_took_ms": [ms(before.took_s), ms(after.took_s)],
             "beside": found.as_json(),
+            "by_answers": by_answers(records),
         }
         return Seen(server, host, found.contradictions, window.restarted is not None)
 

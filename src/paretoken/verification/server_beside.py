@@ -11,12 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from paretoken.core.record import Record
 from paretoken.metrics.latency import answered
 from paretoken.metrics.quantiles import percentile
 from paretoken.metrics.server_window import ServerWindow
 from paretoken.units import MS_PER_S, show_duration
-from paretoken.verification.timings import SLACK_S, SLACK_SHARE, claimed_s
+from paretoken.verification.timings import SLACK_S, SLACK_SHARE, claimed_s, contradicts, prefill_s
 
 COUNT_SHARE = 0.01  # tokens or requests
 GAP_SLACK_S = 0.001  # between two tokens there is little to lag behind
@@ -76,6 +78,25 @@ def _per_request(records: Sequence[Record]) -> list[Row]:
         return []
     server, ours = (sum(side) / len(pairs) for side in zip(*pairs, strict=True))
     return [Row("e2e_by_answers", "s", server, ours, compared=True)]
+
+
+def by_answers(records: Sequence[Record]) -> dict[str, Any] | None:
+    """Of the answers that carry the server's own durations: by how much we waited longer than the server says that it
+    worked, whole and until the first chunk, and how many say more than we waited. None where no answer says anything.
+    """
+    ok = answered(records)
+    beyond = {
+        "e2e_beyond_server_ms": [(r.e2e_s, claimed_s(r)) for r in ok],
+        "ttft_beyond_prefill_ms": [(r.ttft_s, prefill_s(r)) for r in ok],
+    }
+    found: dict[str, Any] = {}
+    for name, pairs in beyond.items():
+        gaps = sorted(ours - server for ours, server in pairs if ours is not None and server is not None)
+        if gaps:
+            values = np.array(gaps) * MS_PER_S
+            quantiles = {"p50": percentile(values, 0.5), "p95": percentile(values, 0.95), "max": float(values[-1])}
+            found[name] = {"n": len(gaps), **{shown: round(value, 6) for shown, value in quantiles.items()}}
+    return {**found, "contradicting": sum(contradicts(r) for r in ok)} if found else None
 
 
 def _requests(window: ServerWindow, records: Sequence[Record], ok: int) -> tuple[list[Row], str | None]:
@@ -182,8 +203,6 @@ def _longer(name: str, row: Row) -> str | None:
 
 def _longer_quantile(window: ServerWindow, name: str, values: Sequence[float | None]) -> str | None:
     """Only beyond what a bucket resolves: its lower edge already lies above what we saw."""
-    import numpy as np
-
     histogram, known = window.histograms.get(name), sorted(value for value in values if value is not None)
     if histogram is None or not known:
         return None
