@@ -11,7 +11,7 @@ from paretoken.load.rest import WARM, give_word, wait_for_word
 from paretoken.load.run import run_load
 from paretoken.load.schedule import ClosedLoop, OpenLoop, Planned
 from paretoken.units import NS_PER_S
-from tests.load.driving import planned, schedule
+from tests.load.driving import drive, planned, schedule
 from tests.load.server import Server, streaming
 
 
@@ -136,3 +136,20 @@ def test_a_parent_that_is_slow_is_not_waited_for(monkeypatch: pytest.MonkeyPatch
             os.read(child_in, 1)  # a late byte would end the run
     for descriptor in (child_in, parent_in, child_out, never, keep):
         os.close(descriptor)
+
+
+def test_a_run_that_is_ended_at_its_rest_accounts_for_everything() -> None:
+    with Server(streaming()) as server:
+        plan = schedule(server.port, requests=requests(2, 3), arrivals=ClosedLoop(1), rest_after_warmup=True)
+        driven = drive(plan, on_rest=lambda: False)
+        assert len(server.talks) == 2
+    assert driven.outcomes == ["ok", "ok", "cancelled", "cancelled", "cancelled"]
+    assert driven.facts.interrupted
+
+
+def test_a_warm_up_that_fails_is_over_too() -> None:
+    with Server(lambda talk: talk.reset() if talk.number < 2 else streaming()(talk)) as server:
+        plan = schedule(server.port, requests=requests(2, 3), arrivals=ClosedLoop(2), rest_after_warmup=True)
+        driven = drive(plan)
+    assert driven.outcomes[2:] == ["ok", "ok", "ok"]
+    assert set(driven.outcomes[:2]) <= {"reset", "truncated"}

@@ -20,7 +20,7 @@ from paretoken.engines.base import Running
 from paretoken.errors import ParetokenError, UsageError
 from paretoken.metrics.cost import Price
 from paretoken.metrics.definitions import definitions_json
-from paretoken.metrics.latency import run_length_s
+from paretoken.metrics.latency import measured, run_length_s
 from paretoken.metrics.slo import Held, held, parse_slo, per_request
 from paretoken.metrics.summary import Summary, summarise
 from paretoken.models.find import resolve
@@ -203,7 +203,8 @@ def _ended_early(run: Run, prepared: int, duration_s: float | None) -> str | Non
     """A run by duration that had nothing more to send; its records are then all that were prepared."""
     if duration_s is None or run.interrupted or len(run.records) < prepared:
         return None
-    length_s = run_length_s(run.records)
+    rested = run.seen is not None and run.seen.rested
+    length_s = run_length_s(measured(run.records) if rested else run.records)
     if length_s >= ENDED_EARLY_SHARE * duration_s:
         return None
     return (

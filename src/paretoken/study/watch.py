@@ -7,7 +7,7 @@ Nothing is looked at in between (decision rule 3). A look that fails is a reason
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from paretoken.core.record import Record
@@ -31,6 +31,7 @@ class Seen:
     host: Mapping[str, Any]
     contradictions: tuple[str, ...] = ()
     restarted: bool = False
+    rested: bool = False  # a stated duration then is that of the measured part
 
 
 class Watch:
@@ -86,8 +87,8 @@ class Watch:
         if why is not None or self._dialect is None:
             empty = {"name": None if self._dialect is None else self._dialect.name, "reason": why}
             shown = {**empty, "beside": beside(None, answers).as_json(), "by_answers": by_answers(answers)}
-            return Seen(shown, host)
-        return self._compared(records, host)
+            return Seen(shown, host, rested=rested)
+        return replace(self._compared(records, host), rested=rested)
 
     def _why_not(self, rest: Mapping[str, Any] | None, apart: bool) -> str | None:
         if self._why is not None:
