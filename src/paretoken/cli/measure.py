@@ -82,9 +82,14 @@ def measure(ctx: click.Context, /, target: str, settings: tuple[str, ...], **opt
 
 
 def show(document: dict[str, Any], slo: list[str]) -> None:
+    from rich.text import Text
+
+    from paretoken.report.server_table import server_lines
     from paretoken.report.tables import metrics_table
 
     print_table(metrics_table(document["metrics"], document["requests"], document["doubts"]))
+    if lines := server_lines(document):
+        print_table(Text("\n".join(lines)))
     for line in slo:
         click.echo(line)
     click.echo(f"Run {document['run']}: paretoken replay {document['run']}")

@@ -28,10 +28,15 @@ class NotHttp(http.client.HTTPException):
 
 
 def exchange(
-    url: str, body: Mapping[str, Any] | None, *, timeout_s: float, api_key: str | None = None
+    url: str,
+    body: Mapping[str, Any] | None,
+    *,
+    timeout_s: float,
+    api_key: str | None = None,
+    body_limit: int = _BODY_BYTES,
 ) -> tuple[int, str, bytes]:
-    """(status, content type, at most 1 MiB of body), within `timeout_s` in all. GET without a body. Raises OSError,
-    http.client.HTTPException, and UsageError for a key that no header can carry."""
+    """(status, content type, at most `body_limit` bytes of body), within `timeout_s` in all. GET without a body. Raises
+    OSError, http.client.HTTPException, and UsageError for a key that no header can carry."""
     address = parse_url(url)
     until = time.monotonic() + timeout_s
     data = b"" if body is None else json.dumps(body).encode()
@@ -39,7 +44,7 @@ def exchange(
     path = address.path if address.path.startswith("/") else f"/{address.path}"
     method = "GET" if body is None else "POST"
     head = request_head(method, path, address.host_header, headers, len(data))
-    reader = ResponseReader(body_limit=_BODY_BYTES)
+    reader = ResponseReader(body_limit=body_limit)
     with _connected(address, timeout_s) as connection:
         connection.settimeout(_left_s(until))
         connection.sendall(head + data)
@@ -50,7 +55,7 @@ def exchange(
                 reader.eof()
                 break
             reader.feed(read)
-    if reader.error is not None and reader.body_bytes <= _BODY_BYTES:  # a larger body is cut
+    if reader.error is not None and reader.body_bytes <= body_limit:  # a larger body is cut
         raise NotHttp(reader.error)
     if reader.status is None:
         raise http.client.RemoteDisconnected("it closed the connection without an answer")

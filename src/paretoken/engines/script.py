@@ -27,6 +27,7 @@ FAULTS = (
     "segv",  # … by a segmentation fault
     "oom",  # … saying that it is out of memory
 )
+METRICS = ("none", "true", "lie")  # /metrics: none, in vLLM's dialect, or the same with everything twice the truth
 DEATHS = ("exit", "segv", "oom")
 
 
@@ -97,6 +98,7 @@ class ScriptedSettings(Settings):
     die_at_request: int | None = None  # 1 = the first streamed one
     die_at_concurrent: int | None = None
     death: str = "oom"
+    metrics: str = "none"
 
     def __post_init__(self) -> None:
         if not self.scripts:
@@ -107,6 +109,7 @@ class ScriptedSettings(Settings):
             if getattr(self, name) is not None:
                 whole(name, getattr(self, name), 1, 1_000_000)
         one_of("death", self.death, DEATHS)
+        one_of("metrics", self.metrics, METRICS)
 
     @classmethod
     def from_json(cls, given: Mapping[str, Any]) -> Self:

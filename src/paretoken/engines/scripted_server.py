@@ -20,6 +20,7 @@ from typing import Any
 
 from paretoken.engines.child import KEY_VARIABLE, orders, report_url
 from paretoken.engines.script import Script, ScriptedSettings
+from paretoken.engines.scripted_metrics import Counted
 
 _HEAD_BYTES = 64 << 10
 _BODY_BYTES = 16 << 20
@@ -47,6 +48,7 @@ class ScriptedServer:
         self.started_at = self.loop.time()
         self.requests = 0  # streamed ones
         self.active = 0
+        self.counted = Counted(settings.metrics == "lie")
         self.slots: AbstractAsyncContextManager[Any] = (
             asyncio.Semaphore(settings.slots) if settings.slots else contextlib.nullcontext()
         )
@@ -74,6 +76,8 @@ class ScriptedServer:
             return await _whole(writer, 200, {"object": "list", "data": [{"id": self.model_name, "object": "model"}]})
         if self.key and asked.authorization != f"Bearer {self.key}":
             return await _whole(writer, 401, {"error": {"message": "another key is needed"}})
+        if path == "/metrics" and self.settings.metrics != "none":
+            return await _whole(writer, 200, self.counted.page(self.model_name, self.active), kind="text/plain")
         if path not in _PATHS or asked.method != "POST":
             return await _whole(writer, 404, {"error": {"message": f"no {asked.method} {path}"}})
         if not isinstance(body, dict):
@@ -119,6 +123,7 @@ class Stream:
         self.reader, self.writer = reader, writer
         self.began_at = server.loop.time()
         self.pending: list[bytes] = []
+        self.chunk_s: list[float] = []
 
     async def run(self) -> bool:
         script, asked = self.script, int(self.body.get("max_tokens") or 16)
@@ -143,6 +148,7 @@ class Stream:
             if i == 0 and role == "with_first":
                 self._event(self._delta({"role": "assistant", "content": None}))
             self._event(self._delta({"content": text}))
+            self.chunk_s.append(self.server.loop.time())
             if (i + 1) % script.chunks_per_write == 0:
                 await self._flush_and_drain()
         await self._flush_and_drain()
@@ -152,9 +158,11 @@ class Stream:
     async def _finish(self, tokens: int) -> bool:
         script = self.script
         self._event(self._delta({}, script.finish_reason or ("length" if script.texts is None else "stop")))
+        prompt = len(json.dumps(self.body.get("messages") or self.body.get("prompt") or "").split())
+        # Counted before the last bytes leave: whoever has the whole answer finds it counted.
+        self.server.counted.answered(prompt, tokens, self.began_at, self.chunk_s, self.server.loop.time())
         if script.usage != "none" and (self.body.get("stream_options") or {}).get("include_usage"):
             said = tokens * 2 if script.usage == "lie" else tokens
-            prompt = len(json.dumps(self.body.get("messages") or self.body.get("prompt") or "").split())
             usage = {"prompt_tokens": prompt, "completion_tokens": said, "total_tokens": prompt + said}
             self._event({**self._frame(), "choices": [], "usage": usage})
         if script.done_marker:

@@ -2,7 +2,8 @@
 
 In: the file SCHEDULE, and the key from the environment. Out: the file CAPTURE, and a line of progress a second on
 stdout. Standard input is a pipe whose end means that the parent is gone; then, and on SIGINT and SIGTERM,
-what is in flight is cancelled, the capture is finished, and the process ends. It judges nothing.
+what is in flight is cancelled, the capture is finished, and the process ends. A byte on it is the word to go on after
+the rest (load/rest.py). It judges nothing.
 """
 
 import contextlib
@@ -22,6 +23,7 @@ from paretoken.load.clock import RunClock
 from paretoken.load.lines import lines_of
 from paretoken.load.loop import Loop
 from paretoken.load.progress import DISK_STATUS, Progress, to_line
+from paretoken.load.rest import wait_for_word
 from paretoken.load.schedule import Schedule, schedule_from_json
 from paretoken.load.stamps import kernel_stamps
 from paretoken.records.capture import CaptureWriter
@@ -60,12 +62,28 @@ def _drive(schedule: Schedule, capture: Path, stopped: int) -> None:
             with contextlib.suppress(BlockingIOError, BrokenPipeError):
                 os.write(_STDOUT, to_line(progress))
 
+        def rest() -> bool:
+            writer.flush()
+            found = wait_for_word(_STDIN, stopped, _STDOUT, time.process_time() - busy_s)
+            if found is not None:
+                writer.append_run(clock.now_ns(), rest=msgspec.to_builtins(found))
+            return found is not None
+
         gc.collect()
         gc.freeze()
         gc.disable()
         zero_ns = clock.now_ns() + _LEAD_NS + _LEAD_NS_PER_REQUEST * len(schedule.requests)
         writer.append_run(zero_ns, zero_ns=zero_ns, mono_zero_ns=clock.monotonic_ns(zero_ns), gc="off")
-        loop = Loop(schedule, lines, writer, clock, zero_ns, interrupts=(_STDIN, stopped), on_progress=say)
+        loop = Loop(
+            schedule,
+            lines,
+            writer,
+            clock,
+            zero_ns,
+            interrupts=(_STDIN, stopped),
+            on_progress=say,
+            on_rest=rest,
+        )
         busy_s = time.process_time()
         facts = loop.run()
         busy_s = time.process_time() - busy_s

@@ -77,8 +77,10 @@ class Loop:
         *,
         interrupts: Sequence[int] = (),
         on_progress: Callable[[Progress], None] | None = None,
+        on_rest: Callable[[], bool] | None = None,
     ) -> None:
-        """`zero_ns` is the run's start, `interrupts` are descriptors that end the run once they can be read."""
+        """`zero_ns` is the run's start, `interrupts` are descriptors that end the run once they can be read. `on_rest`
+        is called once, between warm-up and measured part where the schedule rests there; False ends the run."""
         self._schedule = schedule
         self._messages = [line.messages for line in lines]
         self._sink = sink
@@ -86,6 +88,7 @@ class Loop:
         self._zero_ns = zero_ns
         self._interrupts = interrupts
         self._on_progress = on_progress
+        self._on_rest = on_rest
         self._poller = Poller()
         self._pools = [Pool(line.connect, self._poller) for line in lines]
         self._spread = Spread(len(lines), [request.session for request in schedule.requests])
@@ -119,11 +122,19 @@ class Loop:
                 self._poller.watch(fd, READ)
             while self._cut_off is None and (self._active or self._pace.next_due_ns is not None):
                 self._turn()
+                if self._pace.holds and not self._active and self._pace.next_due_ns is None:
+                    self._rest()
             if self._cut_off is not None:
                 self._cancel_all(self._cut_off)
         finally:
             self._close()
         return self._facts()
+
+    def _rest(self) -> None:
+        if self._cut_off is None and self._on_rest is not None and not self._on_rest():
+            self._cut_off = _INTERRUPTED
+        if self._cut_off is None:
+            self._pace.release(self._clock.now_ns())
 
     def _turn(self) -> None:
         """What is due is started, then what has come is read. Most turns only read, so they do nothing twice."""

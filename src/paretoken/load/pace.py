@@ -4,7 +4,8 @@ Enters: the schedule, and what the loop tells it (a request ended at this moment
 and the moment it was due. A turn is due when the turn before it ended, plus the think time. In a closed loop a slot
 takes the next session when its session is over; in an open loop a session is due by its arrival, however slow the
 others are. The slots of a closed loop open one after another, a moment apart: if all were due at once, the last ones
-would be late by our own doing. Knows no clock, no socket: a test drives it with numbers.
+would be late by our own doing. Where the schedule rests after its warm-up, measured sessions are held back until
+`release`. Knows no clock, no socket: a test drives it with numbers.
 """
 
 import heapq
@@ -31,14 +32,15 @@ class Pace:
         self._issued = [0] * len(self._sessions)  # turns of each session that were fixed so far
         self._due: list[Due] = []
         self._fresh: deque[int] = deque()  # sessions that wait for a slot
-        self._stop_ns = None if schedule.duration_s is None else zero_ns + round(schedule.duration_s * NS_PER_S)
-        if isinstance(schedule.arrivals, ClosedLoop):
-            self._fresh.extend(range(len(self._sessions)))
-            for slot in range(schedule.arrivals.concurrency):
-                self._slot_free(zero_ns + slot * SLOT_OPENS_NS)
-        else:
-            for session, due_s in enumerate(schedule.arrivals.due_s):
-                self._fix(session, zero_ns + round(due_s * NS_PER_S))
+        self._arrivals = schedule.arrivals
+        self._duration_s = schedule.duration_s
+        self._stop_ns: int | None = None
+        self._held: Sequence[int] = ()
+        warmup = [any(schedule.requests[position].warmup for position in turns) for turns in self._sessions]
+        held = [s for s, first in enumerate(warmup) if schedule.rest_after_warmup and not first]
+        self._begin([s for s, first in enumerate(warmup) if first or not schedule.rest_after_warmup], zero_ns)
+        if held:
+            self._held, self._stop_ns = held, None  # a stated duration is that of the measured part
 
     @property
     def stop_ns(self) -> int | None:
@@ -66,6 +68,28 @@ class Pace:
         self._slot_free(end_ns)
         return later
 
+    @property
+    def holds(self) -> bool:
+        """Measured sessions wait for `release`."""
+        return bool(self._held)
+
+    def release(self, now_ns: int) -> None:
+        """The rest after the warm-up is over: what was held arrives as it was planned, the first of it now."""
+        held, self._held = self._held, ()
+        self._begin(held, now_ns)
+
+    def _begin(self, sessions: Sequence[int], zero_ns: int) -> None:
+        self._stop_ns = None if self._duration_s is None else zero_ns + round(self._duration_s * NS_PER_S)
+        if isinstance(self._arrivals, ClosedLoop):
+            self._fresh.extend(sessions)
+            for slot in range(self._arrivals.concurrency):
+                self._slot_free(zero_ns + slot * SLOT_OPENS_NS)
+        elif sessions:
+            due_s = self._arrivals.due_s
+            earlier_s = due_s[sessions[0]] if sessions[0] else 0.0
+            for session in sessions:
+                self._fix(session, zero_ns + round((due_s[session] - earlier_s) * NS_PER_S))
+
     def put_back(self, due: Due) -> None:
         """It could not be sent now: it stays due."""
         heapq.heappush(self._due, due)
@@ -73,10 +97,13 @@ class Pace:
     def left(self, *, all_turns: bool) -> list[int]:
         """End the pacing. Returns the positions that were fixed but never handed out, and with `all_turns` also those
         that were never fixed, in order; none that was given up."""
+        if self._held and not all_turns:
+            self.release(0)  # what would have become due
         waiting = [due.position for due in self._due]
         unfixed = [p for turns, issued in zip(self._sessions, self._issued, strict=True) for p in turns[issued:]]
         self._due.clear()
         self._fresh.clear()
+        self._held = ()
         self._issued = [len(turns) for turns in self._sessions]
         return sorted(waiting + unfixed if all_turns else waiting)
 

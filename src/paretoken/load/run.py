@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ import msgspec
 from paretoken.core.record import Record
 from paretoken.errors import CaptureError, DiskError, EndpointError, writing
 from paretoken.load.progress import DISK_STATUS, Progress, from_line
+from paretoken.load.rest import WARM, give_word
 from paretoken.load.schedule import Schedule
 from paretoken.machine.contention import Contention, between, snapshot
 from paretoken.records.capture import RAW_NAME, read_capture
@@ -64,12 +66,16 @@ def run_load(
     *,
     on_progress: Callable[[Progress], None] | None = None,
     keep_text: bool = True,
+    on_opening: Callable[[], None] | None = None,
+    on_closing: Callable[[], None] | None = None,
 ) -> LoadResult:
     """Send the schedule, once, from a process of its own. Blocks until it is over.
 
     `keep_text=False` leaves no prompt and no answer in `run_dir`, however this process ends; the Records returned have
-    their text all the same. Raises EndpointError when nothing could be sent at all, CaptureError when `run_dir` holds a
-    run already, DiskError when the run cannot be written; requests that fail are Records.
+    their text all the same. `on_opening` is called just before the first measured request (before the first of all
+    where the schedule does not rest after its warm-up), `on_closing` just after the last one ended. Raises
+    EndpointError when nothing could be sent at all, CaptureError when `run_dir` holds a run already, DiskError when the
+    run cannot be written; requests that fail are Records.
     """
     with writing(run_dir):
         run_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -80,8 +86,12 @@ def run_load(
     run.write_schedule(plan, keep_text=keep_text)
     with _files_of(run, plan, keep_text) as files:
         before = snapshot()
-        interrupted, end = _drive(files, on_progress)
+        if on_opening is not None and not schedule.rest_after_warmup:
+            on_opening()
+        interrupted, end = _drive(files, on_progress, on_opening if schedule.rest_after_warmup else None)
         contention = between(before, snapshot())
+        if on_closing is not None:
+            on_closing()
         if not files.raw.exists() or not files.raw.stat().st_size:
             raise EndpointError(end.words or "the load was interrupted before it began")
         key = os.environ.get(schedule.api_key_env or "", "").strip()
@@ -144,7 +154,9 @@ class _End:
     disk_full: bool = False
 
 
-def _drive(files: _Files, on_progress: Callable[[Progress], None] | None) -> tuple[bool, _End]:
+def _drive(
+    files: _Files, on_progress: Callable[[Progress], None] | None, on_rest: Callable[[], None] | None
+) -> tuple[bool, _End]:
     """Run the child to its end → (whether we were interrupted, how it ended)."""
     interrupted = False
     with _words_file() as said:
@@ -161,6 +173,12 @@ def _drive(files: _Files, on_progress: Callable[[Progress], None] | None) -> tup
         with child.stdin, child.stdout:
             try:
                 for line in child.stdout:
+                    if line == WARM:
+                        heard_s = time.monotonic()
+                        if on_rest is not None:
+                            on_rest()
+                        give_word(child.stdin, heard_s)
+                        continue
                     progress = from_line(line)
                     if progress is not None and on_progress is not None:
                         on_progress(progress)

@@ -69,6 +69,9 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     timeouts: Timeouts = Timeouts()
     duration_s: float | None = None  # nothing becomes due after it; None: until all requests are sent
     grace_s: float = 0.0  # what is in flight at the end of the duration gets this long
+    # Nothing measured is due before every warm-up request has ended and the parent has had its say (load/rest.py).
+    # Arrivals and the duration then count from that moment.
+    rest_after_warmup: bool = False
 
     def __post_init__(self) -> None:
         if len({request.id for request in self.requests}) != len(self.requests):
@@ -108,6 +111,7 @@ def schedule_of(
     duration_s: float | None = None,
     grace_s: float = 0.0,
     replica_urls: Sequence[str] = (),
+    rest_after_warmup: bool = False,
 ) -> Schedule:
     """`replica_urls` are further endpoints of the same engine. `extra` is added to every body (an engine's own
     switches, such as cache_prompt)."""
@@ -135,6 +139,7 @@ def schedule_of(
         timeouts=timeouts or Timeouts(),
         duration_s=duration_s,
         grace_s=grace_s,
+        rest_after_warmup=rest_after_warmup and any(request.warmup for request in requests),
     )
 
 

@@ -20,7 +20,7 @@ from paretoken.engines.base import Running
 from paretoken.errors import ParetokenError, UsageError
 from paretoken.metrics.cost import Price
 from paretoken.metrics.definitions import definitions_json
-from paretoken.metrics.latency import run_length_s
+from paretoken.metrics.latency import measured, run_length_s
 from paretoken.metrics.slo import Held, held, parse_slo, per_request
 from paretoken.metrics.summary import Summary, summarise
 from paretoken.models.find import resolve
@@ -29,6 +29,7 @@ from paretoken.study.limits import computed_input_tok_s, machine_limits, utilisa
 from paretoken.study.run import Ask, Run, run_on
 from paretoken.study.talk import Talk
 from paretoken.study.target import EMBEDDED_MODEL, is_url, key_variable, running_target
+from paretoken.study.watch import Seen
 from paretoken.version import __version__
 from paretoken.workloads.chat import chat
 from paretoken.workloads.synthetic import synthetic
@@ -54,6 +55,7 @@ class Measurement:
     slo: tuple[Held, ...]  # what became of each stated limit
     interrupted: bool
     ended_early: str | None  # why a run by duration was shorter than stated
+    seen: Seen | None = None  # what the server and this machine said of the measured part
 
     @property
     def believed(self) -> bool:
@@ -78,6 +80,8 @@ class Measurement:
             "ended_early": self.ended_early,
             **found,
             "slo": [held.as_json() for held in self.slo],
+            "server": None if self.seen is None else dict(self.seen.server),
+            "host": None if self.seen is None else dict(self.seen.host),
             "doubts": [doubt.as_json() for doubt in self.doubts],
             "definitions": definitions_json(),
             "provenance": self.provenance.as_json(),
@@ -172,6 +176,7 @@ def measure(
             grace_s=30.0 if duration_s is not None else 0.0,
             keep_text=keep_text,
             seed=seed,
+            watch=True,
         )
         facts = {
             "target": target if is_url(target) else running.model_name,
@@ -191,14 +196,15 @@ def measure(
     else:
         shares = _shares(bench, resolve(target), run, summary, load)
     kept = held(limits, summary.as_json()["metrics"])
-    return Measurement(run.id, summary, shares, run.doubts, provenance, kept, run.interrupted, early)
+    return Measurement(run.id, summary, shares, run.doubts, provenance, kept, run.interrupted, early, run.seen)
 
 
 def _ended_early(run: Run, prepared: int, duration_s: float | None) -> str | None:
     """A run by duration that had nothing more to send; its records are then all that were prepared."""
     if duration_s is None or run.interrupted or len(run.records) < prepared:
         return None
-    length_s = run_length_s(run.records)
+    rested = run.seen is not None and run.seen.rested
+    length_s = run_length_s(measured(run.records) if rested else run.records)
     if length_s >= ENDED_EARLY_SHARE * duration_s:
         return None
     return (

@@ -4,10 +4,8 @@ Enters a running endpoint, a workload and a load. Leaves a Run. Nothing else of 
 rule 3): reading the capture, judging and writing happen after the child has ended.
 """
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from paretoken.arrivals.base import Arrivals
@@ -24,8 +22,10 @@ from paretoken.errors import DiskError
 from paretoken.load.progress import Progress
 from paretoken.load.run import run_load
 from paretoken.load.schedule import Timeouts, schedule_of
+from paretoken.machine.processes import cpu_seconds, memory_bytes
 from paretoken.records.store import RunDir
 from paretoken.study.bench import Bench
+from paretoken.study.watch import Seen, Watch
 from paretoken.units import show_duration
 from paretoken.verification.validity import RunFacts, doubts_of
 
@@ -42,6 +42,7 @@ class Ask:
     grace_s: float = 0.0
     keep_text: bool = True
     seed: int = 0
+    watch: bool = False  # look at the server's own metrics and at this machine, before and after what is measured
 
     @property
     def arrivals(self) -> Arrivals:
@@ -62,22 +63,12 @@ class Run:
     interrupted: bool
     died: str | None = None  # why the load process ended early, if it did
     memory_bytes: int | None = None  # of all engine processes at the end of the load; None where /proc does not tell
+    seen: Seen | None = None  # where it was watched
 
     @property
     def failed_share(self) -> float:
         measured = [record for record in self.records if not record.warmup]
         return sum(record.outcome != "ok" for record in measured) / len(measured) if measured else 1.0
-
-
-def cpu_seconds(pid: int | None) -> float | None:
-    """CPU time that a process has used so far, all its threads; None where /proc does not tell."""
-    if pid is None:
-        return None
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return None
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _engine_cpu_s(running: Running) -> float | None:
@@ -89,18 +80,6 @@ def _memory_bytes(running: Running) -> int | None:
     """What the engine's processes hold, shared pages counted once over all of them (PSS)."""
     sizes = [memory_bytes(part.pid) for part in running.parts]
     return None if any(size is None for size in sizes) else sum(size or 0 for size in sizes)
-
-
-def memory_bytes(pid: int | None) -> int | None:
-    """Proportional set size of one process: pages that several share count in parts. None where /proc does not tell."""
-    if pid is None:
-        return None
-    try:
-        text = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    except OSError:
-        return None
-    kib = next((line.split()[1] for line in text.splitlines() if line.startswith("Pss:")), None)
-    return None if kib is None else int(kib) * 1024
 
 
 def run_on(bench: Bench, running: Running, workload: Workload, ask: Ask, facts: Mapping[str, Any]) -> Run:
@@ -121,6 +100,7 @@ def run_on(bench: Bench, running: Running, workload: Workload, ask: Ask, facts: 
 def _run_in(
     folder: RunDir, bench: Bench, running: Running, workload: Workload, ask: Ask, facts: Mapping[str, Any]
 ) -> Run:
+    watch = Watch(running, ask.api_key_env) if ask.watch else None
     schedule = schedule_of(
         workload,
         ask.arrivals,
@@ -133,6 +113,7 @@ def _run_in(
         timeouts=ask.timeouts,
         duration_s=ask.duration_s,
         grace_s=ask.grace_s,
+        rest_after_warmup=watch is not None and watch.reads_metrics,
     )
     engine_before = _engine_cpu_s(running)
     result = run_load(
@@ -140,7 +121,10 @@ def _run_in(
         folder.path,
         on_progress=lambda progress: bench.talk.progress(_progress_text(progress)),
         keep_text=ask.keep_text,
+        on_opening=None if watch is None else watch.opening,
+        on_closing=None if watch is None else watch.closing,
     )
+    seen = None if watch is None else watch.seen(result)
     engine_s = _used_s(engine_before, _engine_cpu_s(running), result.client_cpu_s)
     memory = _memory_bytes(running)
     bench.talk.progress("")
@@ -156,6 +140,8 @@ def _run_in(
             own_cpu_s=engine_s,
             contention=result.contention,
             clock_step_s=result.clock_step_s,
+            engine_restarted=seen is not None and seen.restarted,
+            server_contradictions=() if seen is None else seen.contradictions,
         ),
     )
     folder.write_run(
@@ -173,6 +159,7 @@ def _run_in(
             "contention": result.contention.as_json(),
             "doubts": [doubt.as_json() for doubt in doubts],
             "capture": dict(result.captured),
+            **({} if seen is None else {"server": dict(seen.server), "host": dict(seen.host)}),
         }
     )
     if any(record.outcome != "ok" for record in result.records):
@@ -189,6 +176,7 @@ def _run_in(
         result.interrupted,
         result.died,
         memory,
+        seen,
     )
 
 

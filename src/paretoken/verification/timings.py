@@ -22,6 +22,14 @@ def claimed_s(record: Record) -> float | None:
     return None
 
 
+def prefill_s(record: Record) -> float | None:
+    """The server's own time for the prompt; None when it does not say."""
+    timings = record.reply.server_timings
+    if "prompt_ms" in timings:
+        return timings["prompt_ms"] / MS_PER_S
+    return timings["prompt_eval_duration"] / NS_PER_S if "prompt_eval_duration" in timings else None
+
+
 def contradicts(record: Record) -> bool:
     claimed, waited = claimed_s(record), record.e2e_s
     if claimed is None or waited is None:

@@ -57,6 +57,7 @@ class RunFacts:
     contention: Contention | None = None
     clock_step_s: float | None = None  # by how much wall clock and monotonic clock drifted apart
     engine_restarted: bool = False
+    server_contradictions: tuple[str, ...] = ()  # between what the server counted and what the records say
 
 
 Check = Callable[[Sequence[Record], RunFacts], str | None]
@@ -235,8 +236,9 @@ def prompt_cache_suspected(records: Sequence[Record], facts: RunFacts) -> str | 
     return _of_requests(firsts, lambda r: (r.reply.cached_tokens or 0) > most, what)
 
 
-def server_timing_inconsistent(records: Sequence[Record], _: RunFacts) -> str | None:
-    return _of_requests(records, timings.contradicts, "the server says that it worked for longer than we waited")
+def server_timing_inconsistent(records: Sequence[Record], facts: RunFacts) -> str | None:
+    worked = _of_requests(records, timings.contradicts, "the server says that it worked for longer than we waited")
+    return "; ".join([*([worked] if worked else []), *facts.server_contradictions]) or None
 
 
 def model_load_in_ttft(records: Sequence[Record], _: RunFacts) -> str | None:
