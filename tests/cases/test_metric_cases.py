@@ -101,7 +101,7 @@ def test_st_goodput_over_attempted() -> None:
 def test_st_p99_needs_100() -> None:
     given, expect = case("st-p99-needs-100")
     samples = Samples(np.array(given["latencies_ms"]) / 1000, np.arange(given["n"]))
-    found = distribution(samples, longest_s=1.0, none="", error_bound_s=None, seed=0).as_json()
+    found = distribution(samples, longest_s=1.0, none="", seed=0).as_json()
     assert found["p50"] == expect["p50"] and found["max"] == expect["max"]
     assert found["p99"] is None
     assert expect["p99_note_contains"] in found["reasons"]["p99"]

@@ -12,7 +12,7 @@ from paretoken.load.loop import Facts, Loop
 from paretoken.load.one import FrameList
 from paretoken.load.schedule import ClosedLoop, Endpoint, OpenLoop, Planned, Schedule, Timeouts
 from paretoken.load.stamps import kernel_stamps
-from paretoken.records.capture import LEFT, Frame
+from paretoken.records.capture import LEFT, SENT, Frame
 from paretoken.records.read import records_of
 
 PATIENT = Timeouts(connect_s=5.0, first_byte_s=5.0, gap_s=5.0, total_s=10.0)
@@ -63,6 +63,11 @@ class Driven:
     def kinds(self, request_id: int) -> list[int]:
         """In their order, without the kernel's transmit stamp, which comes when it comes, and not everywhere."""
         return [frame.kind for frame in self.frames if frame.request_id == request_id and frame.kind != LEFT]
+
+    def first_sent_ns(self, request_id: int) -> int:
+        """By the kernel's stamp if there is one."""
+        moments = {f.kind: f.t_ns for f in reversed(self.frames) if f.request_id == request_id}
+        return moments.get(LEFT, moments[SENT])
 
 
 def drive(plan: Schedule, **how: object) -> Driven:

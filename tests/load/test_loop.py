@@ -202,7 +202,7 @@ def test_a_request_on_a_kept_connection_that_closes_unheard_is_asked_again_once(
     assert driven.outcomes == ["ok", "ok"]
     assert [talk.body for talk in server.talks] == [b'{"n":0}', b'{"n":1}', b'{"n":1}']
     assert driven.facts.reconnects == 1
-    sends = [next(f.t_ns for f in driven.frames if f.request_id == number and f.kind == SENT) for number in (0, 1)]
+    sends = [driven.first_sent_ns(number) for number in (0, 1)]
     first, second = (record.sent_at for record in driven.records)
     assert first is not None and second is not None
     assert second - first == pytest.approx((sends[1] - sends[0]) / 1e9), "the clock runs from the first send"

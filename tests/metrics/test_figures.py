@@ -41,6 +41,7 @@ def test_a_distribution_speaks_milliseconds() -> None:
         "ci95": {"p50": [50.0, None]},
         "reasons": {"p99": "n"},
         "error_bound_ms": 1.0,
+        "bounds_ms": {},
     }
 
 

@@ -56,14 +56,14 @@ def test_what_no_request_has_is_null_with_its_reason() -> None:
 @pytest.mark.parametrize("span", [-0.5, 20.0])
 def test_a_span_outside_the_run_is_never_printed(span: float) -> None:
     samples = Samples(np.array([0.1, 0.2, span]), np.arange(3))
-    found = distribution(samples, longest_s=10.0, none="", error_bound_s=None, seed=0)
+    found = distribution(samples, longest_s=10.0, none="", seed=0)
     assert found.p50 is None and found.mean is None and found.max is None
     assert found.reasons["p50"] == "internal error: 1 of 3 lie outside 0 to 10 s, the run's length"
 
 
 def test_a_stamps_rounding_below_zero_is_no_error() -> None:
     samples = Samples(np.array([-0.0004, 0.1]), np.arange(2))
-    assert distribution(samples, longest_s=1.0, none="", error_bound_s=None, seed=0).n == 2
+    assert distribution(samples, longest_s=1.0, none="", seed=0).n == 2
 
 
 def test_the_mean_of_few_requests_has_no_interval() -> None:

@@ -25,7 +25,7 @@ def test_the_contracts_names_and_shapes() -> None:
     metrics = found["metrics"]
     for name in ("ttft_ms", "ttft_from_due_ms", "itl_ms", "tpot_ms", "e2e_ms"):
         assert set(metrics[name]) == {
-            *("n", "mean", "p50", "p90", "p95", "p99", "max", "ci95", "reasons", "error_bound_ms"),
+            *("n", "mean", "p50", "p90", "p95", "p99", "max", "ci95", "reasons", "error_bound_ms", "bounds_ms"),
         }
     for name in ("output_tok_s", "req_s", "goodput_share", "goodput_req_s"):
         assert set(metrics[name]) == {"value", "ci95", "reasons"}

@@ -77,7 +77,7 @@ def test_a_few_late_sends_are_no_lateness() -> None:
 
 def test_the_clients_core() -> None:
     assert (
-        seen(sound(), "client_saturated", replace(CLOSED, client_cpu_share=0.93)) == "the client used 93 % of its core"
+        seen(sound(), "client_saturated", replace(CLOSED, client_cpu_share=0.97)) == "the client used 97 % of its core"
     )
     assert "client_saturated" not in names(sound(), replace(CLOSED, client_cpu_share=0.5))
 

@@ -29,7 +29,7 @@ _KINDS = (
     DoubtKind(
         "client_saturated",
         "the client was the limit, so the figures describe the client",
-        "use fewer streams or a faster machine for the client",
+        "use fewer streams, more load processes (--workers), or a machine of its own for the client",
         fatal=True,
     ),
     DoubtKind(

@@ -33,12 +33,16 @@ class ToolCall:
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What the server said, read from one response. `chunk_at[i]` is the arrival of the read that completed the i-th
-    output chunk (content, text, reasoning, refusal, tool name or tool arguments of choice 0)."""
+    output chunk (content, text, reasoning, refusal, tool name or tool arguments of choice 0). Where one read held
+    several events a chunk may have come before that: `chunk_after` has (i, after) for each such chunk, which came in
+    (after, chunk_at[i]]. `ended_after` is the same of `ended_at`; None, or equal to it: exact."""
 
     error: str | None  # one of ERROR_CLASSES, or None when the reply is ok
     error_message: str | None = None
     status: int | None = None  # HTTP status; None when no response head came
     chunk_at: tuple[float, ...] = ()
+    chunk_after: tuple[tuple[int, float], ...] = ()  # by place, only the chunks that are not exact
+    ended_after: float | None = None
     chunk_tokens: tuple[int, ...] | None = None  # tokens per chunk, only if every chunk's count is known
     first_answer_at: float | None = None  # first chunk of content/text
     finish_at: float | None = None  # the event with the finish_reason

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from paretoken.load.poller import READ, WRITE
 from paretoken.load.sockets import Connection
 from paretoken.load.stamps import stamp_of
+from paretoken.load.turn import Turn
 from paretoken.records.capture import CONNECTED, END, LEFT, SENT, SINCE_THE_LAST, STARTED
 from paretoken.records.capture import READ as READ_FRAME
 from paretoken.wire.framing import ResponseEnd
@@ -26,16 +27,6 @@ class Sink(Protocol):
     def append(
         self, kind: int, request_id: int, t_ns: int, data: bytes = b"", within_ns: int = SINCE_THE_LAST
     ) -> None: ...
-
-
-class Turn:
-    """What a turn of the loop knows of everything that is read in it."""
-
-    __slots__ = ("merged", "since_ns")
-
-    def __init__(self) -> None:
-        self.since_ns = 0  # nothing of it had come then
-        self.merged = 0  # reads whose bytes came in more than one segment, as far as is known
 
 
 class Exchange:
@@ -124,6 +115,11 @@ class Exchange:
         if self._state == _CONNECTING:
             return "connect"
         return "gap" if self.reads else "first byte"
+
+    @property
+    def sent(self) -> bool:
+        """Whether the whole request was handed to the socket."""
+        return self._state == _READING
 
     @property
     def well(self) -> bool:
@@ -227,7 +223,7 @@ class Exchange:
             if not t_ns:
                 t_ns = self._now()
                 self.unstamped += 1
-            within_ns = t_ns - turn.since_ns
+            within_ns = t_ns - (turn.after_ns() if several else turn.since_ns)
             if not drained or not 0 < within_ns < SINCE_THE_LAST:
                 within_ns = SINCE_THE_LAST
         self._sink.append(READ_FRAME, self.id, t_ns, data, within_ns)

@@ -8,10 +8,11 @@ decides what is ordinary again.
 
 from collections.abc import Mapping
 
-from paretoken.load.exchange import Exchange, Sink, Turn
+from paretoken.load.exchange import Exchange, Sink
 from paretoken.load.poller import READ, Ready
 from paretoken.load.sockets import READ_BYTES
 from paretoken.load.stamps import ANCILLARY_BYTES, timespec
+from paretoken.load.turn import Turn
 from paretoken.records.capture import READ as READ_FRAME
 from paretoken.records.capture import SINCE_THE_LAST
 from paretoken.units import NS_PER_S

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from paretoken.load.clock import RunClock
-from paretoken.load.exchange import STALE, Exchange, Sink, Turn
+from paretoken.load.exchange import STALE, Exchange, Sink
 from paretoken.load.intake import take
 from paretoken.load.lines import Line, Spread
 from paretoken.load.pace import Due, Pace
@@ -24,6 +24,7 @@ from paretoken.load.pool import Pool
 from paretoken.load.progress import PROGRESS_EVERY_S, Progress
 from paretoken.load.schedule import Schedule
 from paretoken.load.sockets import Connection
+from paretoken.load.turn import Turn
 from paretoken.records.capture import DUE, END, NO_REQUEST, RUN, Frame
 from paretoken.units import NS_PER_S, show_bytes
 from paretoken.wire.http1 import BODY_LIMIT
@@ -48,7 +49,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     mono_ended_ns: int  # the same moment on the monotonic clock: if the two spans differ, the clock was stepped
     reads: int
     unstamped_reads: int  # stamped by us because the kernel gave no stamp
-    unstamped_sends: int  # the same of requests; also where one does not fit a segment
+    sends: int
+    unstamped_sends: int  # stamped by us, also because a request does not fit one segment
     merged_reads: int  # whose bytes may have come in several segments
     read_bytes: int
     connections: int  # opened
@@ -98,14 +100,13 @@ class Loop:
         self._cut_off: str | None = None  # why, once the run is to end at once
         self._refused_in_a_row = 0
         self._read_ns = self._max_lag_ns = 0
-        self._turn_now = Turn()
-        self._asked_ns = zero_ns  # before the poller was last asked
+        self._reading = Turn()
         self._awake_until_ns = 0
         self._merged = 0  # as seen at the last look
         self._next_look_ns = zero_ns + _LOOK_NS
         self._next_progress_ns = zero_ns + round(PROGRESS_EVERY_S * NS_PER_S)
         self._started = self._ended = self._reads = self._unstamped = self._read_bytes = 0
-        self._reconnects = self._peak = self._held = self._unstamped_sends = 0
+        self._reconnects = self._peak = self._held = self._sends = self._unstamped_sends = 0
         limits = schedule.timeouts
         self._limit_ns = {
             "connect": round(limits.connect_s * NS_PER_S),
@@ -154,10 +155,11 @@ class Loop:
         if len(active) >= _RESTS_FROM and now_ns >= self._awake_until_ns and until_ns - now_ns > _REST_NS + _SHARP_NS:
             time.sleep(_REST_NS / NS_PER_S)
             now_ns = self._clock.now_ns()
-        # What the poller did not name the last time had not come when it was asked; what it named was read since.
-        self._turn_now.since_ns, self._asked_ns = self._asked_ns, now_ns
+        turn = self._reading
+        turn.since_ns, turn.asked_ns = turn.asked_ns, now_ns
         ready = self._poller.wait(until_ns - now_ns, exactly=exactly)
-        left, read_ns = take(ready, active, self._turn_now, self._sink)
+        turn.woke_ns = self._clock.now_ns()
+        left, read_ns = take(ready, active, turn, self._sink)
         for fd, mask in left:
             exchange = active.get(fd)
             if exchange is not None:
@@ -182,7 +184,9 @@ class Loop:
         request = self._schedule.requests[due.position]
         line = self._spread.choose(due.position)
         message = self._messages[line][due.position]
-        exchange = Exchange(due.position, line, request.id, message, self._sink, self._clock.now_ns, self._turn_now)
+        exchange = Exchange(
+            due.position, line, request.id, message, self._sink, self._clock.now_ns, self._reading
+        )
         connection = self._pools[line].kept()
         reused = connection is not None
         started_ns = self._clock.now_ns()
@@ -251,6 +255,7 @@ class Loop:
         self._ended += 1
         self._reads += exchange.reads
         self._unstamped += exchange.unstamped
+        self._sends += exchange.sent
         self._unstamped_sends += exchange.unstamped_sends
         self._read_bytes += exchange.read_bytes
         # The slot is free from the arrival of the last byte on, also when we were slow to see it: that is lateness.
@@ -268,8 +273,9 @@ class Loop:
 
     def _look(self, now_ns: int) -> None:
         self._next_look_ns = now_ns + _LOOK_NS
-        if self._turn_now.merged != self._merged:
-            self._merged = self._turn_now.merged
+        self._reading.look()
+        if self._reading.merged != self._merged:
+            self._merged = self._reading.merged
             self._awake_until_ns = now_ns + _AWAKE_NS
         for exchange in list(self._active.values()):
             if exchange.reads != exchange.heard:
@@ -318,6 +324,7 @@ class Loop:
         for pool in self._pools:
             pool.close()
         self._poller.close()
+        self._reading.close()
 
     def _facts(self) -> Facts:
         own = not self._reads or self._unstamped / self._reads > _OWN_STAMPS_SHARE
@@ -328,8 +335,9 @@ class Loop:
             mono_ended_ns=self._clock.monotonic_ns(ended_ns),
             reads=self._reads,
             unstamped_reads=self._unstamped,
+            sends=self._sends,
             unstamped_sends=self._unstamped_sends,
-            merged_reads=self._turn_now.merged,
+            merged_reads=self._reading.merged,
             read_bytes=self._read_bytes,
             connections=sum(pool.opened for pool in self._pools),
             reconnects=self._reconnects,

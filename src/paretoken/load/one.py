@@ -15,7 +15,7 @@ from paretoken.load.loop import Facts, Loop
 from paretoken.load.progress import Progress
 from paretoken.load.schedule import Schedule
 from paretoken.load.stamps import kernel_stamps
-from paretoken.records.capture import END, READ, SENT, SINCE_THE_LAST, Frame
+from paretoken.records.capture import END, LEFT, READ, SENT, SINCE_THE_LAST, Frame
 from paretoken.records.read import records_of
 from paretoken.units import NS_PER_S, show_bytes
 from paretoken.wire.http1 import ResponseReader
@@ -58,7 +58,7 @@ class FrameList:
         self.frames.append(Frame(request_id, kind, t_ns, data, within_ns))
         if self._on_body is None:
             return
-        if kind == SENT and self._sent_ns is None:
+        if kind == LEFT or (kind == SENT and self._sent_ns is None):
             self._sent_ns = t_ns
         elif kind == READ and self._sent_ns is not None:
             self._kept_bytes += len(data) + FRAME_COST_BYTES

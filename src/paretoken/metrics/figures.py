@@ -45,7 +45,9 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """Spans in seconds. `quantiles` has all names of QUANTILES, null where n does not carry them."""
+    """Spans in seconds. `quantiles` has all names of QUANTILES, null where n does not carry them. The true value of a
+    figure lies within its `bounds` (least, most) where stamps are not exact, give or take the clock's own error;
+    `error_bound_s` is the most by which any figure may be off, both counted; None: not known."""
 
     n: int
     mean: float | None
@@ -54,6 +56,7 @@ class Distribution:
     ci95: Mapping[str, Ends | None] = field(default_factory=dict)
     reasons: Mapping[str, str] = field(default_factory=dict)
     error_bound_s: float | None = None
+    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _finite(self.mean, self.max, *self.quantiles.values())
@@ -75,6 +78,7 @@ class Distribution:
             "ci95": {name: None if ends is None else [ms(end) for end in ends] for name, ends in self.ci95.items()},
             "reasons": dict(self.reasons),
             "error_bound_ms": ms(self.error_bound_s),
+            "bounds_ms": {name: [ms(low), ms(high)] for name, (low, high) in self.bounds.items()},
         }
 
     @classmethod

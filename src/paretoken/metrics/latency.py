@@ -12,6 +12,7 @@ import numpy as np
 
 from paretoken.core.record import Record
 from paretoken.metrics.bootstrap import ratio_interval, too_few
+from paretoken.metrics.bounds import bounded
 from paretoken.metrics.figures import QUANTILES, Distribution
 from paretoken.metrics.quantiles import Ends, Floats, Groups, percentile, quantile_interval, supported
 from paretoken.units import show_duration
@@ -104,9 +105,7 @@ def run_length_s(records: Sequence[Record]) -> float:
     return max(known) - min(begun) if begun else 0.0
 
 
-def distribution(
-    samples: Samples, *, longest_s: float, none: str, error_bound_s: float | None, seed: int
-) -> Distribution:
+def distribution(samples: Samples, *, longest_s: float, none: str, seed: int) -> Distribution:
     """The figures of one pooled sample. A span outside [0, `longest_s`] cannot be: then nothing is shown but that."""
     values = samples.values
     n = len(values)
@@ -131,7 +130,7 @@ def distribution(
         ci95[name], why_open = quantile_interval(ordered, q, groups) if why_not is None else (None, why_not)
         if why_open is not None:
             reasons[name] = why_open
-    return Distribution(n, float(values.mean()), quantiles, float(ordered[-1]), ci95, reasons, error_bound_s)
+    return Distribution(n, float(values.mean()), quantiles, float(ordered[-1]), ci95, reasons)
 
 
 def _mean_interval(samples: Samples, seed: int) -> Ends | None:
@@ -147,8 +146,10 @@ def distributions(
     longest_s = max((run_length_s(block) for block in blocks), default=0.0)
     nothing = not any(answered(block) for block in blocks)
     found: dict[str, Distribution] = {}
-    for name in SPANS:
+    ok = [record for block in blocks for record in answered(block)]
+    for name, spans in SPANS.items():
         samples = samples_of(blocks, name)
         none = "no request was answered" if nothing else WHY_NONE.get(name, "no request had one")
-        found[name] = distribution(samples, longest_s=longest_s, none=none, error_bound_s=error_bound_s, seed=seed)
+        shown = distribution(samples, longest_s=longest_s, none=none, seed=seed)
+        found[name] = bounded(shown, ok, name, spans, error_bound_s)
     return found

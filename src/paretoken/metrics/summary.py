@@ -7,7 +7,7 @@ figures deserve belief is another question (verification/validity.py).
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,21 @@ class Summary:
     errors: Mapping[str, int]
     windows: tuple[Window | None, ...]
     wait: Mapping[str, Any]
+
+    def without_headlines(self, why: str) -> "Summary":
+        """The same without any figure that the client's own slowness may have made. What it did stays: its lateness,
+        how many requests there were, and what became of them."""
+        own = ("lateness", "connect")
+        kept = ("error_rate", "output_tokens", "input_tokens")
+        return replace(
+            self,
+            distributions={
+                name: found if name in own else Distribution.unknown(why) for name, found in self.distributions.items()
+            },
+            scalars={name: found if name in kept else Scalar.unknown(why) for name, found in self.scalars.items()},
+            costs={name: Scalar.unknown(why) for name in self.costs},
+            wait={"n": 0, "reason": why},
+        )
 
     def as_json(self) -> dict[str, Any]:
         costs: dict[str, Any] = {name: cost.as_json() for name, cost in self.costs.items()}

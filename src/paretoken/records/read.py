@@ -17,10 +17,12 @@ from paretoken.records.capture import (
     CONNECTED,
     DUE,
     END,
+    LEFT,
     READ,
     READ_LENGTH,
     RUN,
     SENT,
+    SINCE_THE_LAST,
     STARTED,
     Frame,
     RunStamp,
@@ -130,9 +132,9 @@ class _Exchange:
         self.seen = True
         if self._end is not None:
             return  # what follows the end is no part of this response
-        self._last_ns = frame.t_ns
+        before_ns, self._last_ns = self._last_ns, frame.t_ns
         if frame.kind == READ:
-            self._read(frame.t_ns, frame.data)
+            self._read(frame, before_ns)
         elif frame.kind == READ_LENGTH:
             self.bytes_missing = True
         elif frame.kind == END:
@@ -140,24 +142,26 @@ class _Exchange:
             if how not in ENDS:
                 raise CaptureError(f"the capture ends request {frame.request_id} in an unknown way")
             self._end = (frame.t_ns, how, reason.strip() or None)
-        elif frame.kind in (STARTED, CONNECTED, SENT, DUE):
+        elif frame.kind in (STARTED, CONNECTED, SENT, DUE, LEFT):
             self._moments.setdefault(frame.kind, frame.t_ns)
 
-    def _read(self, t_ns: int, data: bytes) -> None:
+    def _read(self, frame: Frame, before_ns: int) -> None:
+        """`before_ns` is the moment of the frame before, and what came in a read came after it."""
         if self._http is None:
             self._http = ResponseReader()
-        self._http.feed(data)
+        self._http.feed(frame.data)
         if self._reply is None and self._http.status is not None:
             self._reply = ReplyReader(self._protocol, self._http.status, self._http.headers.get("content-type"))
         if self._reply is not None:
-            self._reply.read(t_ns, self._http.take_body())
+            after_ns = max(before_ns, frame.t_ns - frame.within_ns) if frame.within_ns < SINCE_THE_LAST else before_ns
+            self._reply.read(frame.t_ns, self._http.take_body(), min(after_ns, frame.t_ns))
 
     def record(self, request: _Planned, planned_due_s: float | None, zero_ns: int) -> Record:
         def seconds(t_ns: float) -> float:
             return (t_ns - zero_ns) / NS_PER_S  # exact: stamps are whole nanoseconds until here
 
         at = {kind: seconds(t_ns) for kind, t_ns in self._moments.items()}
-        started_at, sent_at = at.get(STARTED), at.get(SENT)
+        started_at, sent_at = at.get(STARTED), at.get(LEFT, at.get(SENT))
         due_at = at.get(DUE, planned_due_s)
         if due_at is None:
             due_at = started_at if started_at is not None else 0.0

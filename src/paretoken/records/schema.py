@@ -38,6 +38,8 @@ class _Row(msgspec.Struct, frozen=True, kw_only=True):
     error_message: str | None
     status: int | None
     chunk_ms: tuple[float, ...]
+    chunk_after_ms: tuple[tuple[int, float], ...] = ()
+    ended_after_ms: float | None = None
     chunk_tokens: tuple[int, ...] | None
     first_answer_ms: float | None
     finish_ms: float | None
@@ -77,6 +79,8 @@ def records_from_jsonl(data: bytes) -> list[Record]:
 def _coherent(row: _Row) -> bool:
     """What a Record's properties rely on."""
     tokens = row.chunk_tokens
+    if any(not 0 <= place < len(row.chunk_ms) for place, _ in row.chunk_after_ms):
+        return False
     return (row.error is None or row.error in ERROR_CLASSES) and (
         tokens is None
         or (len(tokens) == len(row.chunk_ms) and min(tokens, default=0) >= 0 and sum(tokens) <= TOKENS_LIMIT)
@@ -101,6 +105,8 @@ def _row(record: Record) -> _Row:
         error_message=reply.error_message,
         status=reply.status,
         chunk_ms=tuple(map(ms, reply.chunk_at)),
+        chunk_after_ms=tuple((place, ms(after)) for place, after in reply.chunk_after),
+        ended_after_ms=ms(reply.ended_after),
         chunk_tokens=reply.chunk_tokens,
         first_answer_ms=ms(reply.first_answer_at),
         finish_ms=ms(reply.finish_at),
@@ -125,6 +131,8 @@ def _record(row: _Row) -> Record:
         error_message=row.error_message,
         status=row.status,
         chunk_at=tuple(map(from_ms, row.chunk_ms)),
+        chunk_after=tuple((place, from_ms(after)) for place, after in row.chunk_after_ms),
+        ended_after=from_ms(row.ended_after_ms),
         chunk_tokens=row.chunk_tokens,
         first_answer_at=from_ms(row.first_answer_ms),
         finish_at=from_ms(row.finish_ms),

@@ -30,6 +30,7 @@ from paretoken.study.run import Ask, Run, run_on
 from paretoken.study.talk import Talk
 from paretoken.study.target import EMBEDDED_MODEL, is_url, key_variable, running_target
 from paretoken.study.watch import Seen
+from paretoken.verification.instrument import Instrument
 from paretoken.version import __version__
 from paretoken.workloads.chat import chat
 from paretoken.workloads.synthetic import synthetic
@@ -56,6 +57,8 @@ class Measurement:
     interrupted: bool
     ended_early: str | None  # why a run by duration was shorter than stated
     seen: Seen | None = None  # what the server and this machine said of the measured part
+    instrument: Instrument | None = None  # what ours said of itself
+    died: str | None = None  # why the load process ended before its work was done
 
     @property
     def believed(self) -> bool:
@@ -80,6 +83,8 @@ class Measurement:
             "ended_early": self.ended_early,
             **found,
             "slo": [held.as_json() for held in self.slo],
+            "instrument": None if self.instrument is None else self.instrument.as_json(),
+            "died": self.died,
             "server": None if self.seen is None else dict(self.seen.server),
             "host": None if self.seen is None else dict(self.seen.host),
             "doubts": [doubt.as_json() for doubt in self.doubts],
@@ -189,14 +194,27 @@ def measure(
         bench.talk.line(early)
     # A run that did not keep its duration is judged over the one it had.
     stated_s = None if early is not None or run.interrupted else duration_s
-    summary = summarise(run.records, load=load, slo=per_request(limits), duration_s=stated_s, price=price, seed=seed)
+    instrument = run.instrument
+    summary = summarise(
+        run.records,
+        load=load,
+        slo=per_request(limits),
+        duration_s=stated_s,
+        price=price,
+        error_bound_s=None if instrument is None else instrument.stamp_error_s,
+        seed=seed,
+    )
+    if instrument is not None and instrument.limited is not None:
+        summary = summary.without_headlines(f"the client was the limit: {instrument.limited}")
     provenance = _provenance(bench, running, run, workload, load, started_at, settings)
     if is_url(target):
         shares = _no_shares("known only for a model that runs here")
     else:
         shares = _shares(bench, resolve(target), run, summary, load)
     kept = held(limits, summary.as_json()["metrics"])
-    return Measurement(run.id, summary, shares, run.doubts, provenance, kept, run.interrupted, early, run.seen)
+    return Measurement(
+        run.id, summary, shares, run.doubts, provenance, kept, run.interrupted, early, run.seen, instrument, run.died
+    )
 
 
 def _ended_early(run: Run, prepared: int, duration_s: float | None) -> str | None:

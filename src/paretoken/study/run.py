@@ -27,7 +27,8 @@ from paretoken.records.store import RunDir
 from paretoken.study.bench import Bench
 from paretoken.study.watch import Seen, Watch
 from paretoken.units import show_duration
-from paretoken.verification.validity import RunFacts, doubts_of
+from paretoken.verification.instrument import Instrument, instrument_of
+from paretoken.verification.validity import RunFacts, doubts_of, lateness_p99_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,7 @@ class Run:
     died: str | None = None  # why the load process ended early, if it did
     memory_bytes: int | None = None  # of all engine processes at the end of the load; None where /proc does not tell
     seen: Seen | None = None  # where it was watched
+    instrument: Instrument | None = None
 
     @property
     def failed_share(self) -> float:
@@ -144,6 +146,14 @@ def _run_in(
             server_contradictions=() if seen is None else seen.contradictions,
         ),
     )
+    instrument = instrument_of(
+        result.records,
+        clock=result.clock,
+        facts=result.facts,
+        cpu_share=result.client_cpu_share,
+        lateness_p99_s=lateness_p99_s(result.records),
+        limited=next((doubt.seen for doubt in doubts if doubt.name == "client_saturated"), None),
+    )
     folder.write_run(
         {
             "schema": 1,
@@ -155,6 +165,7 @@ def _run_in(
             "memory_bytes": memory,
             "clock": result.clock,
             "client": dict(result.facts),
+            "instrument": instrument.as_json(),
             "machine": bench.machine,
             "contention": result.contention.as_json(),
             "doubts": [doubt.as_json() for doubt in doubts],
@@ -177,6 +188,7 @@ def _run_in(
         result.died,
         memory,
         seen,
+        instrument,
     )
 
 

@@ -22,12 +22,13 @@ from paretoken.metrics.student import two_sided_p
 from paretoken.metrics.throughput import end_of, steady_window, tokens_in_blocks
 from paretoken.units import show_duration, show_percent
 from paretoken.verification import timings
+from paretoken.verification.instrument import beyond_bound
 
 LATE_S = 0.010  # lateness at p99: above, the load was not the one stated
 LATE_SHARE = 0.01  # lateness over all answers' time: above, the client is part of what was measured
 LATE_START_S = 1.0  # and more than LATE_START_SHARE of the run
 LATE_START_SHARE = 0.05
-CLIENT_CPU_SHARE = 0.8  # of the client's one core: above, stamps and sends wait for it
+CLIENT_CPU_SHARE = 0.95  # of the client's one core: above, nothing is left for what comes next
 COALESCED_SHARE = 0.05  # of the chunks after the first, that came in one read with the chunk before
 CLOCK_STEP_S = 0.001
 LOAD_ABOVE = 0.5  # load average above what our own work explains
@@ -83,7 +84,10 @@ def client_could_not_keep_schedule(records: Sequence[Record], _: RunFacts) -> st
 
 
 def client_saturated(records: Sequence[Record], facts: RunFacts) -> str | None:
-    """Forbids a verdict: a core that is used up, or sends so late that the waits measured are ours in part."""
+    """Forbids a verdict: figures that may be off by more than the stated bound, sends so late that the waits measured
+    are ours in part, or a core that is used up."""
+    if (off := beyond_bound(records)) is not None:
+        return off
     if facts.client_cpu_share is not None and facts.client_cpu_share > CLIENT_CPU_SHARE:
         return f"the client used {show_percent(facts.client_cpu_share)} of its core"
     pairs = [(r.lateness_s, r.e2e_s) for r in answered(records) if r.lateness_s is not None and r.e2e_s]

@@ -53,6 +53,7 @@ class Reader(typing.Protocol):
     n_malformed: int
     invalid_utf8: bool
     failure: str | None  # why it stopped reading for good (an event beyond the limit), as a sentence
+    at_end: bool  # whether what was fed last ended with the last piece that it gave
 
     def feed(self, data: bytes) -> list[Piece]: ...
 

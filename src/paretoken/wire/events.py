@@ -21,6 +21,9 @@ MAX_COUNT = 2**53  # counts beyond this are nonsense, and would not survive JSON
 class Splitter(typing.Protocol):
     too_large: bool
 
+    @property
+    def at_end(self) -> bool: ...
+
     def feed(self, data: bytes) -> list[tuple[bytes, bytes]]: ...
 
     def end(self) -> list[tuple[bytes, bytes]]: ...
@@ -36,20 +39,24 @@ class EventReader:
         self.n_malformed = 0
         self.invalid_utf8 = False
         self.failure: str | None = None
+        self.at_end = False
         self._splitter = splitter
         self._piece_of = piece_of
         self._done_marker = done_marker
 
     def feed(self, data: bytes) -> list[Piece]:
         pieces = []
+        last_counts = False
         for name, event in self._splitter.feed(data):
             piece = self._read(name, event)
+            last_counts = piece is not None and piece is not _NOTHING
             if piece is None:
                 self.n_events += 1
                 self.n_malformed += 1
             elif piece is not _NOTHING:
                 self.n_events += 1
                 pieces.append(piece)
+        self.at_end = last_counts and self._splitter.at_end
         if self._splitter.too_large and self.failure is None:
             self.failure = f"one event of the stream is larger than {show_bytes(EVENT_LIMIT)}"
         return pieces

@@ -12,6 +12,7 @@ class NdjsonSplitter:
         self.too_large = False
         self._limit = limit
         self._tail = bytearray()  # the unfinished line
+        self.at_end = False  # whether the last thing that came was the end of a line
 
     def feed(self, data: bytes) -> list[tuple[bytes, bytes]]:
         """The lines that `data` completes."""
@@ -19,10 +20,12 @@ class NdjsonSplitter:
             return []
         if b"\n" not in data:  # appending only keeps byte-wise reads linear
             self._tail += data
+            self.at_end = self.at_end and not data
             lines = []
         else:
             *lines, rest = (bytes(self._tail) + data).split(b"\n")
             self._tail = bytearray(rest)
+            self.at_end = not rest and bool(lines[-1].strip())
         if len(self._tail) > self._limit or any(len(line) > self._limit for line in lines):
             self.too_large = True
             self._tail.clear()

@@ -56,6 +56,8 @@ class ReplyReader:
         self._opening = bytearray()
         self._last_at = 0.0
         self._chunk_at: list[float] = []
+        self._chunk_after: list[tuple[int, float]] = []
+        self._ended_after: float | None = None
         self._counts: list[int | None] = []  # output tokens so far, as given with each chunk
         self._coalesced = False
         self._first_answer_at: float | None = None
@@ -74,17 +76,25 @@ class ReplyReader:
         """Whether the answer is over: a finish_reason or the end marker came."""
         return self._finish_at is not None or self._done_at is not None
 
-    def read(self, at: float, data: bytes) -> list[Piece]:
-        """Take one read's body bytes; returns the pieces that it completed (for a live view)."""
+    def read(self, at: float, data: bytes, after: float | None = None) -> list[Piece]:
+        """Take one read's body bytes; returns the pieces that it completed (for a live view).
+
+        `at` is the moment of its last byte; nothing of it had come `after`, None: at the read before. A piece that ends
+        where the read ends came at `at`, any other somewhere in between, unless `after` is `at`.
+        """
         if not data or self._done_at is not None:
             return []
+        after = self._last_at if after is None else after
         self._last_at = at
         if not self._reader.n_events and len(self._opening) < _OPENING_LIMIT:
             self._opening += data[: _OPENING_LIMIT - len(self._opening)]
         if not self._success:
             return []
         pieces = self._reader.feed(data)
-        if sum([self._take(piece, at) for piece in pieces]) > 1:
+        before, exact = len(self._chunk_at), len(pieces) - self._reader.at_end
+        for place, piece in enumerate(pieces):
+            self._take(piece, at, at if place >= exact else after)
+        if len(self._chunk_at) > before + 1:
             self._coalesced = True
         return pieces
 
@@ -95,7 +105,7 @@ class ReplyReader:
         if how in ("eof", "complete") and self._success and self._done_at is None:
             tail_at = self._last_at if how == "complete" else at
             for piece in self._reader.end():
-                self._take(piece, tail_at)
+                self._take(piece, tail_at, tail_at)
         error, error_message = self._judge(how, message)
         text, reasoning = "".join(self._text), "".join(self._reasoning)
         output_tokens = self._usage.get("output_tokens")
@@ -111,6 +121,8 @@ class ReplyReader:
             error_message=error_message,
             status=self._status,
             chunk_at=tuple(map(seconds_of, self._chunk_at)),
+            chunk_after=tuple((place, seconds_of(after)) for place, after in self._chunk_after),
+            ended_after=moment(self._ended_after),
             chunk_tokens=self._chunk_tokens(),
             first_answer_at=moment(self._first_answer_at),
             finish_at=moment(self._finish_at),
@@ -132,15 +144,17 @@ class ReplyReader:
     def _success(self) -> bool:
         return self._status is not None and 200 <= self._status < 300
 
-    def _take(self, piece: Piece, at: float) -> bool:
-        """Note one piece; True if it is a chunk. What follows the end marker is no part of the answer."""
+    def _take(self, piece: Piece, at: float, after: float) -> None:
+        """Note one piece, which came after `after` and not after `at`. What follows the end marker is no part of the
+        answer."""
         if self._done_at is not None:
-            return False
+            return
         if piece.error is not None:
             self._error = self._error or piece.error or "the stream carried an error object"
-            return False
-        chunk = piece.is_chunk
-        if chunk:
+            return
+        if piece.is_chunk:
+            if after < at:
+                self._chunk_after.append((len(self._chunk_at), after))
             self._chunk_at.append(at)
             self._counts.append(piece.output_tokens)
             if piece.text and self._first_answer_at is None:
@@ -151,11 +165,11 @@ class ReplyReader:
             self._join(part)
         if piece.finish_reason is not None:
             self._finish_reason = piece.finish_reason
-            self._finish_at = at if self._finish_at is None else self._finish_at
+            if self._finish_at is None:
+                self._finish_at, self._ended_after = at, after
         if piece.done:
-            self._done_at = at
+            self._done_at, self._ended_after = at, after
         self._note_usage(piece)
-        return chunk
 
     def _join(self, part: ToolPart) -> None:
         """Fragments are joined by index. A name that comes again and again is one name."""

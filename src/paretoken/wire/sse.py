@@ -21,6 +21,7 @@ class SseSplitter:
         self._first_line = True
         self._lone_cr = False  # the last line end seen was a CR without LF
         self._skip_lf = False  # a line was ended by a CR that may yet turn out to be a CRLF
+        self._over = False  # the last line ended an event
 
     def feed(self, data: bytes) -> list[tuple[bytes, bytes]]:
         """The events that `data` completes."""
@@ -41,6 +42,11 @@ class SseSplitter:
         if len(self._tail) + self._size > self._limit:
             self._stop()
         return events
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the last thing that came was the end of an event."""
+        return self._over and not self._tail
 
     def end(self) -> list[tuple[bytes, bytes]]:
         """At the end of the file: the last event as if its line end and its blank line had come."""
@@ -75,6 +81,7 @@ class SseSplitter:
         if self._first_line:
             self._first_line = False
             line = line.removeprefix(_BOM)
+        self._over = not line and bool(self._data)
         if not line:
             if self._data:
                 events.append((self._name, self._data[0] if len(self._data) == 1 else b"\n".join(self._data)))
