@@ -223,7 +223,7 @@ class Exchange:
             if not t_ns:
                 t_ns = self._now()
                 self.unstamped += 1
-            within_ns = t_ns - (turn.after_ns() if several else turn.since_ns)
+            within_ns = t_ns - (turn.after_ns(t_ns) if several else turn.since_ns)
             if not drained or not 0 < within_ns < SINCE_THE_LAST:
                 within_ns = SINCE_THE_LAST
         self._sink.append(READ_FRAME, self.id, t_ns, data, within_ns)

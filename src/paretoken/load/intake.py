@@ -23,7 +23,7 @@ def take(ready: Ready, active: Mapping[int, Exchange], turn: Turn, sink: Sink) -
     """→ (what is left to do, the stamp of the last read or 0). Mask 0 marks an exchange that only has to be looked at:
     it was read, and may have ended."""
     left: list[tuple[int, int]] = []
-    t_ns = 0
+    t_ns = first_ns = 0
     since_ns, append = turn.since_ns, sink.append
     for fd, mask in ready:
         exchange = active.get(fd)
@@ -42,6 +42,8 @@ def take(ready: Ready, active: Mapping[int, Exchange], turn: Turn, sink: Sink) -
         if chunk_ends.get(data[:line_end]) == size < READ_BYTES and data.count(b"\n\n") < 2 and ancillary:
             seconds, nanoseconds = timespec(ancillary[0][2])
             t_ns = seconds * NS_PER_S + nanoseconds
+            if not first_ns:
+                first_ns = t_ns
             within_ns = t_ns - since_ns
             append(READ_FRAME, exchange.id, t_ns, data, within_ns if 0 < within_ns < SINCE_THE_LAST else SINCE_THE_LAST)
             connection.reads += 1
@@ -49,4 +51,6 @@ def take(ready: Ready, active: Mapping[int, Exchange], turn: Turn, sink: Sink) -
         else:
             t_ns = exchange.took(data, ancillary)
             left.append((fd, 0))
+    if first_ns:
+        turn.woken_by(first_ns)
     return left, t_ns

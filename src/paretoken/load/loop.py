@@ -184,9 +184,7 @@ class Loop:
         request = self._schedule.requests[due.position]
         line = self._spread.choose(due.position)
         message = self._messages[line][due.position]
-        exchange = Exchange(
-            due.position, line, request.id, message, self._sink, self._clock.now_ns, self._reading
-        )
+        exchange = Exchange(due.position, line, request.id, message, self._sink, self._clock.now_ns, self._reading)
         connection = self._pools[line].kept()
         reused = connection is not None
         started_ns = self._clock.now_ns()
